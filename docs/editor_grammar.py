@@ -37,6 +37,7 @@ SCOPES = {
     "comment": "comment.line",
     "error": "invalid.illegal",
 }
+GROUPS = {kind: kind.capitalize() for kind in SCOPES} | {"name": "Identifier", "command": "Statement"}  # those of Vim
 
 _START = r"(?:^|(?<=[;:]))[ \t]*"  # of a statement, outside of brackets
 _SUPERSCRIPT = f"[{''.join(keywords.SUPERSCRIPTS)}]"
@@ -65,6 +66,30 @@ def grammar() -> Rule:
 def as_json() -> str:
     """The grammar as the text of a file."""
     return json.dumps(grammar(), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_vim() -> str:
+    """The syntax file of Vim: the same kinds, of a command's options those that are words alone."""
+    signs, options = saved()["signs"], {word for given in keywords.OPTIONS.values() for word in given}
+    commands = keywords.COMMAND_WORDS | {*keywords.HEADERS, "print", "fails"}
+    number = re.sub(r"(?<!\\)\((?!\?)", "%(", f"{signs['MEASURED']}|{signs['NUMBER']}".replace(r"(?!\.)", r"(\.)@!"))
+    value = r"\s+%((if|and|or|in|is|else|for|not)>)@![[:alpha:]_0-9.\"']|\s*%($|[;#:])"
+    strings = [(sign, f"start=/[fF]\\={sign}/ skip=/\\\\./ end=/{sign}/") for sign in ("'", '"', "'''", '"""')]
+    rules = {
+        "operator": r"match /[-+*\/%@^=<>!~,.:;()\[\]{}|±√×·−≤≥≠]/",
+        "number": rf"match /\v<%({number})/",
+        "command": rf"match /\v%(%(^|[;:])\s*)@<=<%({_any(commands)})>%({value})@=/",
+        "keyword": f"keyword {' '.join(sorted(keywords.PYTHON))}",
+        "comment": "match /#.*/",
+    }
+    lines = [f"syn {rule.replace(' ', f' agrad{kind} ', 1)}" for kind, rule in rules.items()]
+    lines += [f"syn region agradstring {rule}{' oneline' * (len(sign) == 1)}" for sign, rule in strings]
+    lines.append(
+        f"syn match agradcommand /\\v[[:alnum:]_)\\]\"']\\s+\\zs<%({_any(options - keywords.PYTHON)})>%(\\s*[=(.,])@!/"
+    )
+    links = [f"hi def link agrad{kind} {GROUPS[kind]}" for kind in (*rules, "string")]
+    head = ['" Made by `make docs` from the grammar of agrad.', 'if exists("b:current_syntax") | finish | endif']
+    return "\n".join([*head, *lines, *links, 'let b:current_syntax = "agrad"', ""])
 
 
 def _include(name: str) -> Rule:

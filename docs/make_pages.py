@@ -108,6 +108,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "engine/core/methods.pyi": stubs.methods,
     "engine/functions.pyi": stubs.functions,
     "docs/vscode/syntaxes/agrad.tmLanguage.json": editor_grammar.as_json,
+    "docs/vim/syntax/agrad.vim": editor_grammar.as_vim,
 }
 
 if __name__ == "__main__":

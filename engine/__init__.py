@@ -134,6 +134,7 @@ def _find(name: str) -> Any:
         return lazy(__name__)(name)
     row = FUNCTIONS[name]
     globals()[name] = found = _outwards(row.call) if row.family in _OF_TRUTHS else row.call  # at once, the next time
+    found.__module__, found.__qualname__ = __name__, name  # which pickle, joblib and dask find it by
     found.__signature__ = row.signature.of_python()  # type: ignore[attr-defined]
     return found
 

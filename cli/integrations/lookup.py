@@ -38,17 +38,23 @@ def asked_about(text: str, place: int) -> list[str]:
     found = word_at(tokens, place)
     if found:
         return path_of(found)
-    open_at: list[int] = []
     before = [token for token in tokens if token and token.end_pos <= place]
-    for number, token in enumerate(before):
+    number = called(before)
+    if number is not None:
+        return path_of(before[:number])
+    return path_of(before[:1]) if before and before[0].isidentifier() else []
+
+
+def called(tokens: Sequence[Token]) -> int | None:
+    """Of some tokens the number of the bracket that calls a name, and is still open; None where there is none."""
+    open_at: list[int] = []
+    for number, token in enumerate(tokens):
         if token.type in OPENERS:
             open_at.append(number)
         elif token.type in CLOSING and open_at:
             open_at.pop()
-    for number in reversed(open_at):
-        if number and before[number].type == "LPAR" and before[number - 1].type == "NAME":
-            return path_of(before[:number])
-    return path_of(before[:1]) if before and before[0].isidentifier() else []
+    calls = (number for number in reversed(open_at) if number and tokens[number].type == "LPAR")
+    return next((number for number in calls if tokens[number - 1].type == "NAME"), None)
 
 
 def help_about(path: Sequence[str], session: Session) -> str | None:

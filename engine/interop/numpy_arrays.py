@@ -98,6 +98,8 @@ def each_at_least(axes: int) -> Function:
 
 def broadcast_arrays(args: Any) -> tuple[Any, ...]:
     """Each spread to the shape of all."""
+    if any(x is None for x in args):  # as matplotlib's `bar` asks
+        return np.broadcast_arrays(*(np.asarray(x) for x in args))
     xs = [operand(x) for x in args]
     shape = broadcast(*(shape_of(x) for x in xs))
     return tuple(ag.expand(x, shape) for x in xs)

@@ -44,6 +44,7 @@ _INSTEAD = {
 }
 
 _OPERATORS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+_BETWEEN = frozenset({"agrad", "copy", "numpy"})
 _METHODS = ("astype", "ravel", "swapaxes", "take")
 
 
@@ -51,8 +52,8 @@ _METHODS = ("astype", "ravel", "swapaxes", "take")
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """The entries for NumPy, read only unless they are copied; refused for a Tensor that requires grad."""
-    if self.requires_grad:
+    """The entries for NumPy, read only unless they are copied; of a Tensor that requires grad, for pictures alone."""
+    if self.requires_grad and not _is_drawn():
         message = f"{self.node.spell()} requires grad: NumPy would make a plain array of it, without the graph"
         together = Hint("np.stack([x, y]) or np.concatenate([x, y]) to put several together: np.mean(np.stack([x, y]))")
         method = Hint("np.dot(a, x) for a.dot(x), np.concatenate for np.r_, np.column_stack for np.c_")
@@ -60,6 +61,14 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
         raise AgradError("type", message, fixes=[alone, together, method])
     view = self.numpy()
     return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
+
+
+def _is_drawn() -> bool:
+    """Whether matplotlib itself asks, perhaps by NumPy: it needs the value alone."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and (asks := frame.f_globals.get("__name__", "").partition(".")[0]) in _BETWEEN:
+        frame = frame.f_back
+    return frame is not None and asks == "matplotlib"
 
 
 def _kind_in_pandas(self: Tensor) -> str:
@@ -98,6 +107,17 @@ def _number(convert: Function) -> Function:
         return convert(self)
 
     return method
+
+
+def _ratio(self: Tensor) -> tuple[int, int]:
+    """The number as a fraction; refused where `statistics` would make a Tensor of one."""
+    caller: Any = sys._getframe(2)
+    while caller is not None and caller.f_globals.get("__name__") == "statistics":
+        name, caller = caller.f_code.co_name, caller.f_back
+        if name in ("mean", "harmonic_mean", "variance", "pvariance"):
+            told = Hint(f"statistics.{name}(x.tolist())" + (", or ag.mean(x)" if name == "mean" else ""))
+            raise AgradError("type", f"statistics.{name} makes no Tensor of a number", fixes=[told])
+    return self.item().as_integer_ratio()
 
 
 # Entry by entry
@@ -307,7 +327,7 @@ def install() -> None:
         "imag": property(lambda x: tensor(np.zeros(x.shape) if x.shape else 0.0)),
         "conjugate": lambda x: x,
         "is_integer": lambda x: x.item().is_integer(),
-        "as_integer_ratio": lambda x: x.item().as_integer_ratio(),
+        "as_integer_ratio": lambda x: _ratio(x),
         "hex": lambda x: x.item().hex(),
         "__contains__": _contains,
     }
@@ -392,6 +412,8 @@ def _restored(data: Any, requires_grad: bool, name: str | None) -> Tensor:
 
 def _copied(self: Tensor, memo: Any = None) -> Tensor:
     """A new leaf, with a copy of the gradient."""
+    if self.requires_grad and not self.is_leaf and _is_drawn():
+        return self.detach()
     made = _restored(_data_of_leaf(self, "a copy of this kind"), self.requires_grad, self.name)
     made.node.is_parameter = self.node.is_parameter
     if self.grad is not None:

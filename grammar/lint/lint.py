@@ -53,8 +53,8 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
                 known |= there
                 continue
             body = files.read(Source(source.name, part, source.first_line, source.is_file))
-            found += files.problems if body is None else problems_of(files, body, known)
-            known.update(files.givers(body or ()))
+            found += problems_of(files, body, known)
+            known.update(files.givers(body), files.guessed)
         return ordered(files, found)
     finally:
         allowed.on = before
@@ -62,6 +62,7 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
 
 def problems_of(files: Files, body: ast.Body, names: Iterable[str]) -> list[AgradError]:
     """The errors of a script whose statements, and the scripts that it loads, have been read."""
+    names = {*names, *files.guessed}
     givers = merged({name: [None] for name in names}, files.givers(body))
     check = _Check(files, ChainMap(merged(givers, files.late)), {*names, *files.late})
     check.body(body)
@@ -155,7 +156,10 @@ class _Check:
         ordered = sure and self.straight
         if name in (self.known if ordered else self.scope) or self._unseen(ordered):
             return
-        self.problems.append(unknown(name, span, set(self.scope)))
+        guessed = self.files.guessed
+        self.problems.append(
+            unknown(name, span, {one for one, by in self.scope.items() if one not in guessed or by[1:]})
+        )
 
     def _unseen(self, ordered: bool) -> bool:
         """Whether lines that cannot be parsed may have bound any name. `ordered`: before now, not at any time."""
@@ -170,7 +174,7 @@ class _Check:
         """Whether an object may have an attribute of this name: a hook, one of Python's, or a table as a column."""
         if self.files.of_objects is None:
             bodies = chain.from_iterable(self.files.bodies.values())
-            self.files.of_objects = {"remove"}.union(*(facts_of(one).attributes for one in bodies))
+            self.files.of_objects = {"remove"}.union(self.files.guessed, *(facts_of(one).attributes for one in bodies))
         return ANY in self.files.of_objects or name in self.files.of_objects
 
     def _call(self, node: ast.Call, bound: Container[str]) -> None:
@@ -259,8 +263,8 @@ def _binder(function: ast.Define | Entry | None) -> Any:
 class _Part:
     """A statement without indentation, with its block: what it says, or its syntax errors."""
 
-    def __init__(self, name: str, text: str, line: int) -> None:
-        self.source = Source(name, text, line, True)
+    def __init__(self, name: str, text: str, line: int, is_file: bool = True) -> None:
+        self.source = Source(name, text, line, is_file)
         self.body: ast.Body = ()
         self.errors: list[AgradError] = []
         self.lines = self.source.position(len(text))[0] - line
@@ -268,7 +272,7 @@ class _Part:
         try:
             self.body = parse(self.source)
         except AgradError:
-            self.errors = list(mistakes(name, text, line, True))
+            self.errors = list(mistakes(name, text, line, is_file))
 
     def move(self, line: int) -> None:
         """Give it another place in the script."""
@@ -293,12 +297,10 @@ class EditedScript:
         parts = self._read(text)
         if _is_the_sum_of_its_parts(text, parts):
             broken = next((place for place, part in enumerate(parts) if part.errors), None)
-            if broken is None:
-                files, body = Files(), tuple(chain.from_iterable(part.body for part in parts))
-                return problems_of(files, files.follow(self.name, body), self.names)
             # A part that is wrong by itself may be the beginning of something longer.
-            if not can_be_read("".join(part.source.text for part in parts[broken:])):
-                return ordered(Files(), [problem for part in parts for problem in part.errors])
+            if broken is None or not can_be_read("".join(part.source.text for part in parts[broken:])):
+                files = Files()
+                return problems_of(files, files.join(self.name, parts), self.names)
         return problems(Source(self.name, text, 1, True), self.names)
 
     def _read(self, text: str) -> list[_Part]:
@@ -329,6 +331,7 @@ def _is_the_sum_of_its_parts(text: str, parts: list[_Part]) -> bool:
 # A line with which a statement begins, unless it goes on inside a bracket.
 MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
 PATIENCE = 50  # unindented lines within which an open bracket may be closed; errors reported for one statement
+_WORD = re.compile(r"[^\W\d]\w*")
 # The replacement for a line that cannot be parsed, so that the lines that belong to it can be.
 _STAND_INS = {"def": "def _():"} | dict.fromkeys(("for", "while"), "while 1:")
 _STAND_INS |= dict.fromkeys(("if", "elif", "else"), "if 1:")
@@ -467,13 +470,14 @@ class Files:
         self.walked: set[str] = set()  # the loaded scripts that have been checked
         # The scripts that cannot be parsed, or load what cannot be read: any name may have a value there.
         self.hiding: set[str] = set()
-        self.dark = False  # whether a function does
+        self.guessed: set[str] = set()  # names in lines that cannot be parsed, which may have any value
+        self.dark = False  # whether a function does, or a line that cannot be parsed
         self.of_objects: set[str] | None = None  # the names of attributes that objects may have, once they are wanted
         self._given: dict[str, Givers] = {}
         self._under_way: list[str] = []
 
-    def read(self, source: Source) -> ast.Body | None:
-        """The statements of a script, None if it cannot be parsed; the scripts that it loads are read too."""
+    def read(self, source: Source) -> ast.Body:
+        """The statements of a script, those that can be parsed; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
         try:
             body = readings.parse(source)
@@ -481,10 +485,28 @@ class Files:
                 if isinstance(statement, ast.Python):
                     python.code_of(statement)  # which finds what it binds
         except AgradError as problem:
-            self.problems += unreadable(source) or [problem]
-            self.hiding.add(source.name)
-            return None
+            if any(part.is_python for part in readings.parts(source)):  # of which CPython tells one mistake
+                self.problems.append(problem)
+                self.hiding.add(source.name)
+                return ()
+            parts = parts_of(source)
+            self.problems += [] if any(part.errors for part in parts) else [problem]
+            return self.join(source.name, parts)
         return self.follow(source.name, body)
+
+    def join(self, name: str, parts: Iterable[_Part]) -> ast.Body:
+        """The statements of the parts that can be parsed, and the errors of the others."""
+        body, in_text = list[ast.Statement](), False
+        for part in parts:
+            self.problems += part.errors
+            if part.errors:
+                text = part.source.text
+                in_text |= '"""' in text or "'''" in text  # which may go on below
+                words = {*_WORD.findall(text)}
+                self.guessed |= words
+                self.dark |= "load" in words
+            body += () if in_text else part.body
+        return self.follow(name, tuple(body))
 
     def follow(self, name: str, body: ast.Body) -> ast.Body:
         """The statements of a script, which have been read; the scripts that it loads are read."""
@@ -552,12 +574,40 @@ def merged(one: Givers, other: Givers) -> Givers:
     return {name: [*one.get(name, []), *other.get(name, [])] for name in {**one, **other}}
 
 
+def readable(source: Source) -> tuple[ast.Body, bool]:
+    """The statements of a text, in each reading, that can be parsed, and whether these are all."""
+    found, is_whole = list[ast.Statement](), True
+    for is_python, start, end in readings.parts(source):
+        part, problems = readings.blank(source.text, start, end), list[AgradError]()
+        try:
+            if is_python:
+                statements, problems = readings.readable(source, part, set())
+            else:
+                statements = parse(source, part)
+        except AgradError:
+            pieces = parts_of(Source(source.name, part, 1, True))
+            is_whole, statements = False, parse(source, "".join([_readable(piece) for piece in pieces]))
+        found += statements
+        is_whole = is_whole and not problems
+    return tuple(found), is_whole
+
+
+def _readable(part: _Part) -> str:
+    return part.source.text if not part.errors else re.sub(r"[^\n]", " ", part.source.text)
+
+
 def unreadable(source: Source) -> list[AgradError]:
     """The syntax errors of a text, line by line, so that none hides the next; of Python CPython tells one."""
-    found: list[AgradError] = []
-    start = 0
-    for text in () if any(part.is_python for part in readings.parts(source)) else pieces(source.text):
-        found += mistakes(source.name, text, source.position(start)[0], source.is_file)
+    if any(part.is_python for part in readings.parts(source)):
+        return []
+    return [problem for part in parts_of(source) for problem in part.errors]
+
+
+def parts_of(source: Source) -> list[_Part]:
+    """The statements of a text that may have syntax errors, each read by itself."""
+    found, start = list[_Part](), 0
+    for text in pieces(source.text):
+        found.append(_Part(source.name, text, source.position(start)[0], source.is_file))
         start += len(text)
     return found
 

@@ -1005,7 +1005,7 @@ class _Generator(_Expressions):
 # Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
 # expression of a `check` is computed many times.
 UNEVALUATED = frozenset({"set", "check"})
-_BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
+BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
 _WRITES = (ast.Index, ast.Attribute)
 
 
@@ -1091,7 +1091,7 @@ _BINDS: dict[type, Callable[[Any], Iterable[str]]] = {
     ast.Python: lambda node: node.binds,
     ast.Command: lambda node: [
         name.id
-        for one in (ast.nodes(node.operands) if node.word in _BINDING else ())
+        for one in (ast.nodes(node.operands) if node.word in BINDING else ())
         for name in (one.names if isinstance(one, ast.Unknowns) else ())
     ],
 }

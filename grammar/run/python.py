@@ -26,7 +26,7 @@ from agrad.grammar.run.code import LOAD, Nodes, arguments, binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import HEADERS
-from agrad.grammar.syntax.readings import Reader, bound, compiled, is_load, is_script, nodes
+from agrad.grammar.syntax.readings import bound, compiled, is_load, is_script, nodes, readable
 
 SPECIAL, TOLD, _NATIVE, _KNOWN = map(reach.reachable, ("special", "told", "unchanging", "nodes"))
 _NAMED = frozenset({"__name__", "__doc__", "__qualname__"})  # of functions, which may be assigned to
@@ -51,11 +51,7 @@ def problems(source: Source, text: str, known: set[str]) -> list[AgradError]:
 
     `known`: the names that it has from the start, and then also those that it binds.
     """
-    try:
-        statements = Reader(source, text).statements()
-    except AgradError as problem:
-        return [problem]
-    read, found = list[tuple[str, Span]](), list[AgradError]()
+    read, (statements, found) = list[tuple[str, Span]](), readable(source, text, known)
     for statement in statements:
         inner = statement.commands.values() if isinstance(statement, ast.Python) else ((statement,),)
         known.update(name for body in inner for one in body for name in binds(one))

@@ -104,6 +104,26 @@ def _note_sign(text: str, emit: Emit) -> None:
         emit(Noted(Note(message, notes=["an uncertainty has spaces around the sign"], fixes=fixes)))
 
 
+_COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+,\d+)(?![\d,.])")
+
+
+def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
+    """Note `1,5+1`, which is two values, and might mean a number with a decimal comma, or thousands.
+
+    `whole`: the statement whose value it is.
+    """
+    found = _COMMA.search(value.span.text) if isinstance(value, ast.Tuple) else None
+    before = value.span.text[: found.start()] if found else ""
+    if found and not any(sign in before for sign in "([{\"',"):
+        number = found[1]
+        texts = [number.replace(",", "")] * bool(re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+", number))
+        texts = [number.replace(",", ".")] * (number.count(",") == 1) + texts
+        start = value.span.start - whole.start
+        fixes = [whole.text[: start + found.start()] + text + whole.text[start + found.end() :] for text in texts]
+        message = f"{number} is {'two' if number.count(',') == 1 else 'several'} numbers: the decimal mark is a point"
+        emit(Noted(Note(message, labels=[Label(value.span)], fixes=fixes)))
+
+
 class Session:
     """The names of a session, and the record of its statements."""
 
@@ -189,6 +209,7 @@ class Session:
             try:
                 for statement in statements:
                     heard.begin(statement.span)
+                    _note_comma(getattr(statement, "value", None), statement.span, heard)
                     try:
                         self._run_statement(statement, heard)
                     except AgradError as problem:
@@ -254,6 +275,7 @@ class Session:
         """
         expression = self._read(parse_expression, Source("expression", text))
         _note_sign(text, emit)
+        _note_comma(expression, expression.span, emit)
         code = self.machine.expression(expression)
 
         def run() -> Any:

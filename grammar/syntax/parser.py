@@ -14,7 +14,7 @@ from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT, saved
+from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT, accepted, saved
 from agrad.grammar.syntax.keywords import parser as loaded
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
         try:
             for token in stream.lex():
                 if token and token.end_pos > len(text):
-                    kinds: set[str] = interactive.accepts()
-                    return stream.taken[:-1], kinds - {"$END"}
+                    return stream.taken[:-1], accepted(interactive.parser_state) - {"$END"}
                 interactive.feed_token(token)
         except (AgradError, UnexpectedToken):
             pass

@@ -11,6 +11,7 @@ import _ast as py
 import re
 import sys
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -33,6 +34,8 @@ _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|o
 _SWITCH = pattern(r"(?m)(?:^|;)[ \t\f]*(?:import|from|class)\b|^\f*calculator\b")
 _IMPORT = pattern(r"[ \t\f]*(?:(?:import|class)[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
 _BACK = pattern(r"\f*calculator[ \t]*(?:#.*)?")
+_MARGIN = pattern(r"(?m)^(?![ \t\f]|(?:else|elif|except|finally)\b|[)\]}]|[ \t]*(?:#|$))")
+_MISTAKES = 50  # syntax errors of one text that are reported
 _GOES_ON = pattern(r"[ \t]|(?:else|elif|except|finally)\b|[ \t]*(?:#|$)")  # the block of the lines above
 
 
@@ -213,6 +216,33 @@ class Reader:
     def command(self, span: Span) -> tuple[ast.Statement, ...]:
         """The statements that a command is in the calculator's grammar."""
         return parser.parse(self.source, blank(self.text, span.start, span.end))
+
+
+def readable(source: Source, text: str, names: set[str]) -> tuple[tuple[ast.Statement, ...], list[AgradError]]:
+    """The statements of a text that can be parsed, and the errors of the others, whose words are added to the names."""
+    found = list[AgradError]()
+    for _ in range(_MISTAKES):
+        try:
+            return Reader(source, text).statements(), found
+        except AgradError as problem:
+            found.append(problem)
+            start, end = _mistaken(text, problem)
+            names.update(re.findall(r"[^\W\d]\w*", text[start:end]))
+            if not text[start:end].strip():
+                break
+            text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return (), found
+
+
+def _mistaken(text: str, problem: AgradError) -> tuple[int, int]:
+    """The statement without indentation that a syntax error is in, with its block: where it begins and ends."""
+    place: Any = problem.labels[0].origin
+    starts = [0, *(found.start() for found in _MARGIN.finditer(text)), len(text)]
+    number = max(bisect_right(starts, min(place.start, len(text) - 1)) - 1, 0)
+    end = len(text) if "triple-quoted" in problem.message else starts[number + 1]
+    # What comes too early ends the statement above.
+    is_early = number and place.start == starts[number] and "expected" in problem.message
+    return starts[number - 1 if is_early else number], end
 
 
 def _is_python(line: str) -> bool:

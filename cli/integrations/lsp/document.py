@@ -5,12 +5,13 @@ from __future__ import annotations
 import os.path
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from agrad.cli.integrations.lookup import path_of, word_at
+from agrad.cli.integrations.lookup import called, path_of, word_at
+from agrad.cli.integrations.lsp.names import Names
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS
@@ -22,7 +23,7 @@ from agrad.grammar.help.python_completion import told
 from agrad.grammar.lint.lint import pieces
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
 from agrad.grammar.syntax.parser import lexed, parse_expression
 from agrad.grammar.syntax.readings import parts
 
@@ -97,6 +98,11 @@ class Document:
             for name, place in piece.read.names.items():
                 found.setdefault(name, []).append(piece.start + place)
         return found
+
+    @cached_property
+    def uses(self) -> Names:
+        """The places of each name."""
+        return Names(self.source)
 
     def tokens_at(self, offset: int) -> list[Token]:
         """The tokens of the piece that a place is in, up to the word at the place; none where there is no word."""
@@ -181,6 +187,67 @@ def hover(document: Document, offset: int) -> tuple[str, tuple[int, int]] | None
 
 def _block(language: str, text: str) -> str:
     return f"```{language}\n{text}\n```"
+
+
+def signature(document: Document, offset: int) -> tuple[str, list[str], int] | None:
+    """How what is being called at a place is called, its parameters, and which of them the place is in."""
+    text = document.before(offset)
+    tokens = [token for token in lexed(text) if token]
+    number = called(tokens)
+    if number is None:
+        return None
+    found = hover(document, offset - len(text) + tokens[number - 1].start_pos)
+    usage = found[0].split("\n")[1] if found is not None else ""
+    whole = lexed(usage)
+    first = next((place for place, token in enumerate(whole) if token.type == "LPAR"), len(whole))
+    names = ["".join(part) for part in _entries(whole[first + 1 :])]
+    given = _entries(tokens[number + 1 :])
+    word = str(given[-1][0]) if given[-1][1:2] == ["="] else ""
+    named = (place for place, name in enumerate(names) if word and name.partition("=")[0] == word)
+    return usage, names, next(named, len(given) - 1)
+
+
+def _entries(tokens: Sequence[Token]) -> list[list[Token]]:
+    """What stands between the commas within a bracket, up to its end."""
+    found, depth = [list[Token]()], 0
+    for token in tokens:
+        depth += (token.type in OPENERS) - (token.type in CLOSING)
+        if depth < 0:
+            break
+        if token == "," and not depth:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found
+
+
+def symbols(document: Document) -> list[tuple[str, str, int, int, int]]:
+    """The functions, classes and names of a script: the word before each, where it stands, its statement's extent."""
+    found, seen = [], set[str]()
+    for piece in document.pieces:
+        for name, place in piece.read.names.items():
+            if name not in seen:
+                word = next((str(one) for one in reversed(piece.read.tokens) if one and one.end_pos <= place), "")
+                end = piece.start + len(piece.text.rstrip())
+                found.append((name, word, piece.start + place, piece.start, end))
+            seen.add(name)
+    return found
+
+
+def folds(document: Document) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each block, by their indentation."""
+    above, last = list[tuple[int, int]](), 0
+    for number, line in enumerate([*document.text.split("\n"), "."]):
+        code = line.strip()
+        if not code or code[0] == "#":
+            continue
+        margin = len(line) - len(line.lstrip())
+        while above and above[-1][0] >= margin:
+            _, first = above.pop()
+            if last > first:
+                yield first, last
+        above.append((margin, number))
+        last = number
 
 
 def definition(document: Document, offset: int) -> tuple[Document, int] | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
@@ -15,16 +16,21 @@ from multiprocessing.connection import Connection
 from threading import Lock, Thread
 from typing import Any
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span, main_place
 from agrad.grammar.lint.lint import EditedScript
+from agrad.grammar.syntax.lexer import STARTS
+from agrad.grammar.syntax.parser import lexed
 
 _MOST_SCRIPTS = 20  # of which what was read is kept for the next version
 
 
 class Found(Struct):
-    """An error, with its place in the script that is edited; one of a script that it loads has that one's path."""
+    """An error, with its place in the script that is edited; one of a script that it loads has that one's path.
+
+    `edits`: what is to be typed where, each with what is told of it.
+    """
 
     kind: str
     message: str
@@ -32,6 +38,7 @@ class Found(Struct):
     end: int
     path: str
     related: tuple[tuple[int, int, str], ...]
+    edits: tuple[tuple[str, int, int, str], ...] = ()
 
 
 class Checked(Struct):
@@ -65,7 +72,28 @@ def _found(problem: AgradError, source: Source) -> Found:
         for span, text in spans
         if isinstance(span, Span) and span.source.name == source.name and span is not place
     )
-    return Found(problem.kind, "\n".join(lines), *_in_script(place, source), place.source.name, related)
+    inside = _in_script(place, source)
+    edits = tuple(_edits(problem, source, *inside)) if place.source.name == source.name else ()
+    return Found(problem.kind, "\n".join(lines), *inside, place.source.name, related, edits)
+
+
+def _edits(problem: AgradError, source: Source, start: int, end: int) -> Iterator[tuple[str, int, int, str]]:
+    """The edits that make the fixes of an error: of its line, or of the place itself, where a fix says so in words."""
+    line, column = source.line_at(start), source.position(start)[1] - 1
+    tokens = [token for token in lexed(line) if token and token.type not in STARTS]
+    code, behind = (
+        start - column + place for place in ((tokens[0].start_pos, tokens[-1].end_pos) if tokens else (0, 0))
+    )
+    for fix in problem.fixes:
+        if fix.startswith("did you mean "):
+            for word in fix.removeprefix("did you mean ").rstrip("?").split(" or "):
+                yield word, start, end, word
+        elif fix.startswith("delete it"):
+            yield "delete it", start, end, ""
+        elif found := re.fullmatch(r"add a ([)\]}])", fix):
+            yield fix, behind, behind, found[1]
+        elif not isinstance(fix, Hint) and "   " not in fix:
+            yield fix, code, behind, fix
 
 
 def _in_script(span: Span, source: Source) -> tuple[int, int]:

@@ -32,6 +32,7 @@ from agrad.grammar.syntax.keywords import (
     RESERVED,
     SHAPES,
     SOFT,
+    accepted,
     words,
 )
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, OPERAND_ENDS, Input, Token
@@ -189,7 +190,7 @@ def _equation(context: ErrorContext) -> AgradError:
 
 def _missing_colon(context: ErrorContext) -> AgradError | None:
     head = context.line_head
-    if context.open or head.type not in _CONDITIONED or "_COLON" not in context.error.accepts:
+    if context.open or head.type not in _CONDITIONED or "_COLON" not in accepted(context.error.state):
         return None
     if not context.at_line_end and ":" in context.rest_of_line(context.bad.start_pos):
         return None
@@ -344,7 +345,11 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     if bad.type in _STATEMENT_WORDS or (second and not context.open):
         return context.wrong("new statement", bad, word=bad)
     if bad.type not in _OPERAND_STARTS:
-        if context.at_line_end and "ELSE" in context.error.accepts and any(t.type == "IF" for t in context.statement):
+        if (
+            context.at_line_end
+            and "ELSE" in accepted(context.error.state)
+            and any(t.type == "IF" for t in context.statement)
+        ):
             return context.wrong("if without else", context.place)
         return None
     if previous.type == "NAME" and bad.type in ("STRING", "FSTRING_START") and context.joined():

@@ -81,15 +81,6 @@ def test_the_settings_of_vscode_can_be_read():
     assert json.loads(text).keys() == PACKAGE["contributes"]["configuration"]["properties"].keys()
 
 
-@pytest.mark.skipif(not shutil.which("nvim"), reason="Neovim is not installed")
-def test_neovim_takes_its_settings(tmp_path):
-    (text,) = settings("lua")
-    (tmp_path / "init.lua").write_text(text)
-    asked = ["nvim", "--headless", "-u", "init.lua", "x.ag", "+lua io.write(vim.bo.filetype)", "+qa!"]
-    done = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert (done.stdout + done.stderr, done.returncode) == ("agrad", 0)
-
-
 @pytest.mark.skipif(not shutil.which("emacs"), reason="Emacs is not installed")
 def test_emacs_takes_its_settings(tmp_path):
     (text,) = settings("lisp")

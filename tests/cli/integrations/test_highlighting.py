@@ -1,6 +1,9 @@
 """Pygments and the editors colour a text as the prompt does."""
 
 import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -118,3 +121,42 @@ def test_the_extension_of_an_editor_names_the_files_that_are_there():
     assert [f".{end}" for end in found["fileTypes"]] == language["extensions"] == [".ag"]
     settings = json.loads((folder / language["configuration"]).read_text("utf-8"))
     assert dict(settings["brackets"]) == keywords.CLOSERS
+
+
+DUMP = """
+let lines = []
+for l in range(1, line('$'))
+  call add(lines, join(map(range(1, len(getline(l))), "synIDattr(synID(l, v:val, 1), 'name')[5:]"), ' '))
+endfor
+call writefile(lines, 'out.txt')
+qa!
+"""
+
+
+@pytest.mark.skipif(not shutil.which("vim"), reason="Vim is not installed")
+@pytest.mark.long
+def test_vim_colours_the_examples_alike_but_in_fstrings(tmp_path):
+    shutil.copytree(ROOT / "docs/vim", tmp_path / ".vim/pack/agrad/start/agrad")
+    (tmp_path / "dump.vim").write_text(DUMP)
+    words = "vim -es -N -i NONE -V1 -u".split()
+    wrong, count = [], 0
+    (tmp_path / "vimrc").write_text("filetype on\nsyntax on\n")
+    for path in SCRIPTS:
+        text = path.read_text("utf-8")
+        if path.parent.name != "examples" or "import" in text or not text.isascii():
+            continue
+        command = [*words, "vimrc", str(path), "-S", "dump.vim"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True
+        )
+        assert "E8" not in done.stderr, done.stderr
+        shown = [line.split(" ") for line in (tmp_path / "out.txt").read_text().split("\n")]
+        place, kinds = 0, colours(text)
+        for number, line in enumerate(text.split("\n")):
+            for column, kind in enumerate(kinds[place : place + len(line)]):
+                if kind is not None and 'f"' not in line:
+                    count += 1
+                    wrong += [(path.name, line, kind)] * (kind.replace("name", "") != shown[number][column])
+            place += len(line) + 1
+    assert count > 2000
+    assert wrong == []

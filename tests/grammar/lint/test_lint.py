@@ -104,18 +104,39 @@ def test_a_script_that_is_missing_or_loads_itself(tmp_path):
     assert kinds("load 'nope.ag'\nk", name=str(main)) == ["file"]
     (found,) = problems(Source(str(main), main.read_text(), 1, True))
     assert found.message == f"{main} would load itself: {main} -> {main}"
-    assert kinds("load 'nope.ag'\nx = = 2\n", name=str(main)) == ["syntax"]
+    assert kinds("load 'nope.ag'\nx = = 2\n", name=str(main)) == ["file", "syntax"]
 
 
-def test_a_script_that_loads_what_cannot_be_read_hides_names(tmp_path):
+def test_a_line_that_cannot_be_parsed_hides_the_names_in_it_alone(tmp_path):
     (tmp_path / "a.ag").write_text("load 'b.ag'\nq\n")
     (tmp_path / "b.ag").write_text("k = 2x\n")
     found = problems(Source(str(tmp_path / "main.ag"), "p\nload 'a.ag'\nr\n1(2)\n", 1, True))
     assert [(problem.kind, problem.labels[0].origin.where) for problem in found] == [
         ("name", "line 1"),
+        ("name", "line 3"),
         ("type", "line 4"),
+        ("name", "line 2"),
         ("syntax", "line 1"),
     ]
+
+
+@each(
+    "text, expected",
+    [
+        ("print p\nx = = y\nprint x, y, q\nsin(1, 2)", "name syntax name arity"),
+        ("def f(a:\n    b = 1\nprint f, b, c", "syntax name"),
+        ("x = 2x; load 'a.ag'\nq", "syntax"),
+        ('y = 1\ns = """a\nb c d\n', "syntax syntax"),
+        (
+            "import math\nx = )\nprint(x, y)\nfor i in x:\nprint(i)\ntry:\n    z = 1\nw = 2\nv",
+            "syntax name syntax syntax name",
+        ),
+        ('import math\nx = y\ns = """a\nb c d\n', "name syntax"),
+        ("print a\nx = = 2\nimport math\nprint(x, b)\ny = )", "name syntax name syntax"),
+    ],
+)
+def test_syntax_errors_hide_no_other_errors(text, expected):
+    assert " ".join(kinds(text)) == expected
 
 
 def test_nothing_runs(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +26,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import keywords, lexer, parser
 from agrad.grammar.syntax.ast import Node
 from agrad.grammar.syntax.builder import Builder
-from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT
+from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT, accepted
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
 
 ROOT = Path(__file__).parents[3]
@@ -171,7 +173,7 @@ def outcome(parse: Callable[[Any], Any], builder: Builder, text: str) -> object:
     try:
         return list(flat(parse(lexer.Input(source))))
     except lark.UnexpectedToken as error:
-        return error.token.type, error.token, error.token.start_pos, error.accepts
+        return error.token.type, error.token, error.token.start_pos, accepted(error.state)
     except AgradError as error:
         return str(error)
 
@@ -215,3 +217,34 @@ def test_the_saved_parser_reads_as_one_that_is_built() -> None:
         assert outcome(parse, own, text) == outcome(fresh.parse, builder, text), text
         read += 1
     assert read > 700
+
+
+RELEASES = ["1.1.5", "1.1.9", "1.2.2", "1.3.0", "1.3.1"]  # of lark, from the lowest that pyproject.toml allows on
+READING = """
+from agrad.grammar.help.completion import completions
+from agrad.grammar.session.session import Session
+session = Session()
+for text in ("x = 2; y = f'{x:.2f}'; x**2", "def f(x) =", "1 if 2", "graph x as", "x = = 2"):
+    try:
+        session.run(text, lambda result: print(result.text(session.settings)))
+    except Exception as error:
+        print(error)
+print([one.text for text in ("y = si", "graph x as ") for one in completions(text, session)[1]])
+"""
+
+
+@pytest.mark.long
+def test_the_saved_table_is_that_of_every_lark_that_is_allowed(tmp_path: Path) -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]
+    (bounds,) = (line for line in project["dependencies"] if line.startswith("lark"))
+    assert (f"lark>={RELEASES[0]},<1.4", RELEASES[-1][:3]) == (bounds, "1.3")
+    told = set()
+    for release in RELEASES:
+        words = ["install", "--quiet", "--no-deps", "--target", str(tmp_path / release), f"lark=={release}"]
+        done = subprocess.run([sys.executable, "-m", "pip", *words], capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"no lark {release}: {done.stderr.splitlines()[-1]}")
+        path = {"PYTHONPATH": str(tmp_path / release), "PYTHONWARNINGS": "ignore"}
+        code = f"import lark; assert lark.__version__ == {release!r}\n{READING}"
+        told.add(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | path).stdout)  # fmt: skip
+    assert len(told) == 1

@@ -1,7 +1,12 @@
 """Notebooks of the language in the real programs of Jupyter, in the environment of `others`."""
 
 import json
+import socket
+import subprocess
+import time
+import urllib.request
 
+import browser
 import others
 import pytest
 
@@ -34,3 +39,54 @@ def test_papermill_sets_parameters_and_nbconvert_shows_pictures_and_colours(tmp_
     assert (tmp_path / "out.tex").read_text("utf-8").count(".png}") == 2
     others.run("jupyter", "nbconvert", "--to", "html", "out.ipynb", **run)
     assert '<span class="kr">graph</span>' in (tmp_path / "out.html").read_text("utf-8")
+
+
+@pytest.mark.skipif(browser.MISSING is not None, reason=str(browser.MISSING))
+def test_jupyterlab_colours_cells_as_the_language(tmp_path):
+    run = {"cwd": tmp_path, "check": True, "env": others.environment(tmp_path)}
+    others.run("-m", "agrad", "kernel", "install", **run)
+    cell = {"cell_type": "code", "metadata": {}, "source": "graph y as dot  # one\nfor i in 1..3: print 'a', graph", "outputs": [], "execution_count": None}  # fmt: skip
+    kernel = {"kernelspec": {"name": "agrad", "display_name": "agrad", "language": "agrad"}}
+    (tmp_path / "a.ipynb").write_text(
+        json.dumps({"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 4})
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    words = f"lab --no-browser --allow-root --port={address.rpartition(':')[2]} --IdentityProvider.token= --ServerApp.password="
+    with (tmp_path / "log").open("w") as log:
+        server = subprocess.Popen([others.python().parent / "jupyter", *words.split()], cwd=tmp_path, env=run["env"], stdout=log, stderr=log)  # fmt: skip
+        try:
+            assert coloured(f"{address}/lab/tree/a.ipynb") == [
+                ["graph", "as", "# one"],
+                ["for", "in", "1", "..", "3", ":", "print", "'a'", ","],
+            ]
+        finally:
+            server.terminate()
+            server.wait()
+    others.run("-m", "agrad", "kernel", "remove", **run)
+    assert [*(tmp_path / ".local/share/jupyter/labextensions").iterdir()] == []
+
+
+def coloured(address):
+    """The words of the first cell that have a colour of their own, line by line, once JupyterLab shows them."""
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(address)
+            break
+        except OSError:
+            time.sleep(0.3)
+    window, found = browser.Browser(), None
+    try:
+        window.open_address(address)
+        for _ in range(200):
+            lines = "document.querySelectorAll('.jp-CodeCell .cm-line')"
+            found = window.js(
+                f"return [...{lines}].map(line => [...line.querySelectorAll('span')].map(one => one.textContent))"
+            )
+            if found and found[0]:
+                return found
+            time.sleep(0.5)
+    finally:
+        window.close()
+    return found

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from answers import answers
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.lint.lint import problems
@@ -153,8 +154,111 @@ async def test_definitions(editor):
     assert await place(7, 9) is None  # an attribute
 
 
-async def test_nothing_is_formatted(editor):
-    assert editor.client.server.document_formatting_provider is None
+def applied(text, edits):
+    """A text of ASCII after some edits."""
+    starts = [0, *(place + 1 for place, sign in enumerate(text) if sign == "\n"), len(text)]
+    offset = lambda place: min(starts[min(place.line, len(starts) - 1)] + place.character, len(text))  # noqa: E731
+    for edit in sorted(edits, key=lambda one: offset(one.range.start), reverse=True):
+        text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
+    return text
+
+
+async def test_an_action_makes_each_fix_beside_other_errors(editor):
+    text = "x = = 2\nalpha = 1; print alpa  # a\nz = alpha.summ()\n"
+    editor.open("actions.ag", text)
+    assert [one[0] for one in places(await editor.errors("actions.ag"))] == [0, 1, 2]
+    whole = types.Range(types.Position(1, 0), types.Position(9, 0))
+    about = types.TextDocumentIdentifier(editor.uri("actions.ag"))
+    asked = types.CodeActionParams(about, whole, types.CodeActionContext([]))
+    found = await editor.client.text_document_code_action_async(asked)
+    assert [applied(text, one.edit.changes[about.uri]) for one in found] == [
+        text.replace("alpa ", "alpha "), text.replace("summ", "sum")
+    ]  # fmt: skip
+    assert [(one.title, one.kind, one.diagnostics[0].code) for one in found] == [
+        ("alpha", "quickfix", "name"), ("z = alpha.sum()", "quickfix", "name")
+    ]  # fmt: skip
+    asked = types.CodeActionParams(
+        about, types.Range(types.Position(1, 0), types.Position(1, 3)), types.CodeActionContext([])
+    )
+    assert not await editor.client.text_document_code_action_async(asked)
+
+
+async def test_all_errors_are_told_beside_a_syntax_error_in_both_readings(editor):
+    text = "x = 1\nprint zz\ny = = 2\nprint nope, y\nimport math\nprint(x, y2)\nz = )\nprint(w, z)\n"
+    editor.open("both.ag", text)
+    kinds = [(1, "name"), (2, "syntax"), (3, "name"), (5, "name"), (6, "syntax"), (7, "name")]
+    assert [(line, code) for line, _, _, code in places(await editor.errors("both.ag"))] == kinds
+    editor.open("all.py", "import torch\nx = torch.tensor(1))\ny = q\nfor i in y:\nprint(x)\n")
+    kinds = [(1, "syntax"), (2, "name"), (4, "syntax")]
+    assert [(line, code) for line, _, _, code in places(await editor.errors("all.py"))] == kinds
+
+
+async def test_references_highlights_and_rename(editor):
+    text = f"{SCRIPT}z = loss(w, k=3)\nprint k\n"
+    editor.open("names.ag", text)
+    client, at = editor.client, lambda line, column: editor.at("names.ag", line, column)
+    found = await client.text_document_references_async(types.ReferenceParams(types.ReferenceContext(True), *at(1, 12)))
+    assert [(one.range.start.line, one.range.start.character) for one in found] == [(1, 12), (2, 17), (7, 12)]
+    found = await client.text_document_document_highlight_async(types.DocumentHighlightParams(*at(4, 0)))
+    assert [one.range.start.line for one in found] == [4, 5]
+    assert (await client.text_document_prepare_rename_async(types.PrepareRenameParams(*at(4, 0)))).end.character == 1
+    made = await client.text_document_rename_async(types.RenameParams(*at(7, 12), "shift"))
+    wanted = text.replace("k=", "shift=").replace("- k", "- shift")
+    assert applied(text, made.changes[editor.uri("names.ag")]) == wanted
+    for place, new, why in (((4, 0), "w", "w is used already"), ((4, 0), "1a", "1a is no name"), ((0, 9), "t", "tensor gets no value in this script"), ((4, 2), "t", "there is no name here")):  # fmt: skip
+        with pytest.raises(JsonRpcException) as refused:
+            await client.text_document_rename_async(types.RenameParams(*at(*place), new))
+        assert (refused.value.code, refused.value.message) == (-32602, why)
+
+
+async def test_symbols_folds_colours_and_signatures(editor):
+    text = f"{SCRIPT}import math\nclass A:\n    def f(self, x): return math.sqrt(x)\nprint(math.atan2(1, 2))\n"
+    editor.open("outline.ag", text)
+    client, about = editor.client, types.TextDocumentIdentifier(editor.uri("outline.ag"))
+    found = await client.text_document_document_symbol_async(types.DocumentSymbolParams(about))
+    told = [(one.name, one.kind.name, one.range.end.line) for one in found]
+    assert told == [
+        ("w", "Variable", 0),
+        ("loss", "Function", 3),
+        ("y", "Variable", 4),
+        ("math", "Module", 7),
+        ("A", "Class", 9),
+    ]
+    found = await client.text_document_folding_range_async(types.FoldingRangeParams(about))
+    assert [(one.start_line, one.end_line) for one in found] == [(1, 3), (8, 9)]
+    found = await client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(about))
+    legend = client.server.semantic_tokens_provider.legend.token_types
+    assert [legend[kind] for kind in found.data[3::5]][:6] == [
+        "macro",
+        "variable",
+        "operator",
+        "variable",
+        "operator",
+        "operator",
+    ]
+    for line, column, usage, parameters, active in (
+        (4, 9, "def loss(x, k=2):", ["x", "k=2"], 0), (4, 18, "sin(x)", ["x"], 0), (10, 20, "math.atan2(y, x)", ["y", "x"], 1)
+    ):  # fmt: skip
+        found = await client.text_document_signature_help_async(
+            types.SignatureHelpParams(*editor.at("outline.ag", line, column))
+        )
+        (told,) = found.signatures
+        assert (told.label, [one.label for one in told.parameters], found.active_parameter) == (
+            usage,
+            parameters,
+            active,
+        )
+
+
+async def test_formatting_changes_spaces_alone(editor):
+    editor.open("spaces.ag", "x=[1,2 ]   # a\nyy = 2 # b\n\n\n\n\nimport math\nz=math.sqrt( 2 )")
+    about = types.TextDocumentIdentifier(editor.uri("spaces.ag"))
+    asked = types.DocumentFormattingParams(about, types.FormattingOptions(4, True))
+    (edit,) = await editor.client.text_document_formatting_async(asked)
+    assert edit.new_text == "x = [1, 2]  # a\nyy = 2      # b\n\n\nimport math\nz = math.sqrt(2)\n"
+
+
+async def test_the_server_counts_in_utf_16(editor):
     assert editor.client.server.position_encoding == "utf-16"
 
 
@@ -197,7 +301,9 @@ MALFORMED = [
     (READ | {"id": [1]}, [1], -32600),
     *((one, None, -32600) for one in ({"id": 1, "method": "textDocument/hover"}, [READ], 42, None, "a", {})),
     *((one, None, -32700) for one in (b"{bad", b'"\xff"', b"[" * 100_000)),
-    ({"jsonrpc": "2.0", "id": 1, "method": "textDocument/codeAction", "params": ACTIONS}, 1, -32601),
+    ({"jsonrpc": "2.0", "id": 1, "method": "textDocument/codeAction", "params": ACTIONS}, 1, None),
+    (READ | {"method": "textDocument/rename"}, 1, -32602),
+    (READ | {"method": "textDocument/references"}, 1, -32602),
     ({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": NO_CHANGE}, "still there", None),
 ]
 
