@@ -15,7 +15,9 @@ from agrad.cli.arguments import Limits, Line, Options, argument, declared, group
 from agrad.cli.arguments.expression import constants_option, texts_by_name
 from agrad.cli.arguments.options import Reading, TableCommand, require_readable, split
 from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
-from agrad.cli.output import printer
+from agrad.cli.output import printer, tell
+from agrad.engine.errors import Note
+from agrad.grammar.commands.solving import mistaken_constants
 from agrad.grammar.results import Estimated
 from agrad.grammar.session.inputs import open_names
 
@@ -80,6 +82,9 @@ def command(asked: Asked) -> int:
         bench.run(bench.prepare)
         bench.run(bench.find_example)
         found = bench.run(bench.fit)
+    for name, message in mistaken_constants(model):
+        if name not in {*texts, *constants, *bench.table.names}:
+            tell(Note(message, fixes=[again("--over", f"{name}=1")]))
     if found.problem and not asked.as_json:
         raise found.failure("--over with other values starts elsewhere")
     printer(bench.sessions.first.settings, "json" if asked.as_json else "text")(Estimated(found))

@@ -151,15 +151,22 @@ def _fit(session: Session, call: Call) -> None:
         session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
 
 
-def _note_constants(session: Session, call: Call, function: Closure) -> None:
-    """Note names of constants in a model that might be meant as parameters: e is not, as the base of a power."""
-    text, typed = function.__name__, call.node.span.text
+def mistaken_constants(text: str) -> Iterator[tuple[str, str]]:
+    """The constants in a model that might be meant as parameters, each with the words of a note.
+
+    That is not e where it is the base of a power.
+    """
     for name in sorted(_names(parse_expression(Source("model", text))) & {"tau", "e"}):
-        is_own = name in function.definition.parameters or any(name in names for names in function.scopes)
-        if not is_own and re.search(rf"\b{name}\b(?!\s*(\*\*|\^))", text):
+        if re.search(rf"\b{name}\b(?!\s*(\*\*|\^))", text):
+            yield name, f"fit: {name} is the constant {format_number(CONSTANTS[name])} here, and no parameter"
+
+
+def _note_constants(session: Session, call: Call, function: Closure) -> None:
+    typed = call.node.span.text
+    for name, message in mistaken_constants(function.__name__):
+        if name not in function.definition.parameters and not any(name in names for names in function.scopes):
             over = re.sub(r"\bover\s+", f"over {name}, ", typed, count=1)
             fix, has_start = re.subn(r"\bfrom\s+", f"from {name}=1, ", over, count=1)
-            message = f"fit: {name} is the constant {format_number(CONSTANTS[name])} here, and no parameter"
             session.emit(Noted(Note(message, fixes=[fix if has_start else f"{fix} from {name}=1"])))
 
 
