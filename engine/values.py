@@ -7,6 +7,7 @@ distinguish the two kinds of value, or bring a gradient back to the shape of its
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -465,20 +466,44 @@ _WIDTH = 80
 _MOST_DIGITS = 14  # of a value beside its uncertainty
 
 
-def format_uncertain(value: float, u: float, precision: int | None = 10) -> str:
-    """`58.9 ± 3.1`: two significant digits of the uncertainty, and the value to the same place."""
+def format_uncertain(value: float, u: float, precision: int | None = 10, digits: int = 2) -> str:
+    """`58.9 ± 3.1`: two significant digits of the uncertainty, or so many, and the value to the same place."""
     if u == 0.0 or not (math.isfinite(u) and math.isfinite(value)):
         return f"{format_number(value, precision)} ± {format_number(u, precision)}"
     from decimal import Context, Decimal  # here, since few values are uncertain
 
-    place = Decimal(f"{u:.1e}").adjusted() - 1  # of the last digit
+    place = Decimal(f"{u:.{digits - 1}e}").adjusted() - digits + 1  # of the last digit
     rounded = [Decimal(x).quantize(Decimal(1).scaleb(place), context=Context(prec=700)) for x in (value, u)]
     top = max(number.adjusted() for number in rounded if number)
     if top - place > _MOST_DIGITS:
-        return f"{format_number(value, precision)} ± {format_number(u, 2)}"
+        return f"{format_number(value, precision)} ± {format_number(u, digits)}"
     shift = top if top > 9 or top < -4 else 0  # the power of ten in both
     exponent = f"e{shift}" if shift else ""
     return " ± ".join(f"{(number or abs(number)).scaleb(-shift):f}{exponent}" for number in rounded)
+
+
+def format_uncertain_as(spec: str, value: float, u: float) -> str:
+    r"""By the format of an f-string: `.1u` for one digit of u, `.3f` for that of both numbers; then, as in the package
+    uncertainties, nothing or `P` for 58.9 ± 3.1, `S` for 58.9(31), `L` for 58.9 \pm 3.1. Raises ValueError.
+    """
+    found = re.fullmatch(r"((?:.?[<>^])?(?:[1-9]\d*)?)(?:\.([1-9])u)?(.*?)([SLP]?)", spec)
+    assert found is not None  # since its third part takes anything
+    width, digits, plain, form = found.groups()
+    if plain and (digits or form == "S"):
+        raise ValueError
+    shown = (
+        " ± ".join(format(x, plain) for x in (value, u)) if plain else format_uncertain(value, u, 10, int(digits or 2))
+    )
+    both = shown.split(" ± ")
+    (number, shift), (doubt, other) = (text.partition("e")[::2] for text in both)
+    if form == "S":
+        both = [f"{number}({doubt.replace('.', '').lstrip('0') or '0'}){shift and 'e'}{shift}"]
+    elif form == "L":
+        if shift != other:
+            raise ValueError
+        text = rf"{number} \pm {doubt}"
+        both = [rf"({text}) \times 10^{{{int(shift)}}}" if shift else text]
+    return format(" ± ".join(both), f">{width}" if width.isdigit() else width)
 
 
 def format_value(value: Any, precision: int | None = 10, u: Any = None) -> str:

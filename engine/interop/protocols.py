@@ -25,12 +25,12 @@ from importlib import import_module
 from opcode import opmap
 from typing import Any
 
-from agrad.engine import interop
+from agrad.engine import autodiff, interop
 from agrad.engine.core.graph import Gradient
 from agrad.engine.core.op import FUNCTIONS, OPS, Entry, Function
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import format_shape, is_mask, np
+from agrad.engine.values import format_shape, format_uncertain_as, is_mask, np
 
 # NumPy's arguments that change how a result is computed or stored, not what it is.
 _HINTS = {"kind", "stable", "optimize", "overwrite_input", "subok"}
@@ -377,7 +377,8 @@ def _formatted(self: Tensor, spec: str) -> str:
     if self.shape:
         message = f"an array of shape {format_shape(self.shape)} has no format {spec!r}, which is for one number"
         raise AgradError("type", message, fixes=[Hint("np.array2string(x, precision=4)")])
-    return format(self._number(), spec)
+    u: Any = autodiff.uncertainty.uncertainty(self)
+    return format(self._number(), spec) if u is None else format_uncertain_as(spec, self._number(), float(u))
 
 
 def _contains(self: Tensor, value: Any) -> bool:

@@ -6,7 +6,7 @@ import operator
 import re
 import weakref
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
-from functools import cache
+from functools import cache, partial
 from sys import getsizeof
 from typing import Any
 
@@ -27,13 +27,14 @@ from agrad.engine.values import (
     format_bytes,
     format_number,
     format_shape,
+    format_uncertain_as,
     format_value,
     np,
     shape_of,
     whole,
 )
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Settings, text_of
+from agrad.grammar.results import Settings, text_of, uncertainty_of
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
@@ -471,6 +472,9 @@ def _formatted(part: Any, value: Any) -> str:
     if len(widths) < len(numbers):
         message = f'the format "{spec}" asks for more than 999 characters'
         raise AgradError("limit", message, labels=[Label(part.span)])
+    u: Any = uncertainty_of(value)
+    if u is not None:
+        return _fitting(part, number, partial(format_uncertain_as, spec, number, float(u)))
     if isinstance(number, float) and spec[-1] in "dbcoxX" and number.is_integer():
         number = int(number)
     elif isinstance(number, float) and re.fullmatch(_WIDTH, spec):
@@ -479,8 +483,12 @@ def _formatted(part: Any, value: Any) -> str:
     elif isinstance(number, float) and number.is_integer() and abs(number) < _IN_FULL:
         found = re.fullmatch(_LAYOUT, spec)  # without a precision and a type, a whole number has no digits behind it
         spec = f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
+    return _fitting(part, number, partial(format, number, spec))
+
+
+def _fitting(part: Any, number: Any, text_in_format: Callable[[], str]) -> str:
     try:
-        text = format(number, spec)
+        text = text_in_format()
         text.encode()  # raises for half a surrogate pair, which "c" makes of 55296
         return text
     except (ValueError, TypeError, OverflowError):
@@ -499,6 +507,17 @@ class Value:
 
     __repr__ = __str__
 
+    def __float__(self) -> Any:
+        what = (
+            "this has an uncertainty, too"
+            if uncertainty_of(self.value) is not None
+            else f"not {describe_value(self.value)}"
+        )
+        fixes = [Hint('f"{x:.3f}"   shows all of it')] if isinstance(self.value, Tensor) else []
+        raise AgradError("type", f"this format is for one number, and {what}", fixes=fixes)
+
+    __int__ = __float__
+
     def __format__(self, spec: str) -> str:
         span: Any = current().origin
         return formatted(ast.Formatted(self.value, "", spec, "", False, span=span), self.value)
@@ -512,7 +531,7 @@ def in_text(value: Any) -> Any:
     """A value for a text that Python fills."""
     if isinstance(value, Tensor):
         choose(value.node, value.value, entries)  # the text may be compared, or read as a number
-        value = value.item() if value.size == 1 else value
+        value = value.item() if value.size == 1 and uncertainty_of(value) is None else value
     if isinstance(value, str):
         return value
     if isinstance(value, float):

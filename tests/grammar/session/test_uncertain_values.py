@@ -7,6 +7,8 @@ import pytest
 from rows import each
 from sessions import said
 
+from agrad.engine.autodiff.uncertainty import uncertain
+from agrad.engine.errors import AgradError
 from agrad.engine.values import format_uncertain
 from agrad.grammar.session.session import Session
 
@@ -23,6 +25,48 @@ def test_any_number_and_uncertainty_read_back(sign):
         shown, uncertain = (float(part) for part in text.split(f" {sign} "))
         assert uncertain == pytest.approx(u, rel=0.05)
         assert abs(shown - value) <= max(0.05 * u, 1e-9 * abs(value))
+
+
+# As the package uncertainties prints them; the third: what Python's own format of both numbers is.
+FORMS = r"""
+1.234 ± 0.045 | .2u | 1.234 ± 0.045
+1.234 ± 0.045 | .1u | 1.23 ± 0.04
+1.234 ± 0.045 | .3e | 1.234e+00 ± 4.500e-02
+1.234 ± 0.045 | S | 1.234(45)
+1.234 ± 0.045 | .1uS | 1.23(4)
+12.34 ± 1.2 | S | 12.3(12)
+1.234e-7 ± 0.045e-7 | S | 1.234(45)e-7
+3 ± 0 | S | 3(0)
+1.234 ± 0.045 | L | 1.234 \pm 0.045
+1.234e-7 ± 0.045e-7 | L | (1.234 \pm 0.045) \times 10^{-7}
+1.234 ± 0.045 | P | 1.234 ± 0.045
+1.234 ± 0.045 | 15 |   1.234 ± 0.045
+1.234 ± 0.045 | _^15.2f | __1.23 ± 0.04__
+[1, 2] ± 0.1 | .1f | [1.0 ± 0.1, 2.0 ± 0.1]
+"""
+
+
+def test_no_format_leaves_an_uncertainty_out():
+    for row in FORMS.strip().splitlines():
+        value, spec, expected = row.split(" | ")
+        assert said(f'f"{{{value}:{spec}}}"') == [expected], row
+        assert value[0] == "[" or said(f'"{{:{spec}}}".format({value})') == [expected], row
+    assert said('"%s" % (1.234 ± 0.045)') == ["1.234 ± 0.045"]
+    for text in ['"%.2f" % (2 ± 0.1)', '"%d" % (2 ± 0.1)', 'f"{2 ± 0.1:d}"', 'f"{2 ± 0.1:.2fS}"', 'f"{2 ± 0.1:.2eL}"']:
+        with pytest.raises(AgradError, match="format") as error:
+            said(text)
+        assert error.value.kind == "type", text
+    assert f"{uncertain(1.234, 0.045):.1uS} {uncertain(1.234, 0.045):.1f}" == "1.23(4) 1.2 ± 0.0"
+
+
+@each("sign", ["e", "f"])
+def test_the_short_form_reads_back_as_the_same_value(sign):
+    rng, session = random.Random(sign), Session()
+    for _ in range(200):
+        shift = rng.choice([-12, -6, -2, 12]) if sign == "e" else 0
+        value, u = rng.uniform(-10, 10) * 10.0**shift, rng.uniform(0.001, 0.9) * 10.0**shift  # so that a point is left
+        (short,) = said(f'f"{{{value!r} ± {u!r}:S}}"', session)
+        assert said(short, session) == [format_uncertain(value, u)], short
 
 
 def test_samples_check_a_budget():
