@@ -73,7 +73,7 @@ def contents(session):
         "precision": session.settings.precision,
         "chosen": dict(session.chosen),
         "random": generator.bit_generator.state if generator else None,
-        "machine": (session.machine.depth, session.machine.expecting, session.emit),
+        "machine": (session.machine.depth, session.emit),  # `expecting` begins anew with each statement
         "numpy": np.geterr(),
     }
 

@@ -25,8 +25,9 @@ CODE = re.compile(r"`([^\W\d]\w*)`")
 # Pages about the source, about Python, about the fields of JSON objects, and the lesson, which has names of its own.
 ELSEWHERE = {"architecture.md", "api.md", "json.md", "python.md", "pytorch.md", "speed.md"}
 # A misspelling that is corrected; a value of TERM; a function of SciPy; a word of the format of the lesson; a tag; a column;
-# values of an option.
-NO_WORDS = {"arrow", "backwrad", "blanks", "dumb", "jsonl", "least_squares", "parameters", "tab", "when", "year"}
+# values of an option; a module of Python.
+NO_WORDS = {"arrow", "backwrad", "blanks", "dumb", "jsonl", "least_squares", "parameters", "statistics", "tab", "when"}
+NO_WORDS |= {"year"}
 
 
 def of_documents():

@@ -1,5 +1,6 @@
 """What a script of Python's reading can reach, and what it can use: nothing outside, within limits."""
 
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -182,7 +183,7 @@ def test_what_would_use_all_memory_or_time_is_stopped(text, tmp_path):
     (tmp_path / "x.py").write_text(text + "\n", "utf-8")
     command = [*launch.agrad(), "run", "--max-memory", "400MB", "--timeout", "2", "x.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
-    assert done.returncode in (1, 124)
+    assert done.returncode in (1, 124, -signal.SIGKILL)  # killed where its thread was too late
     assert "error[limit]" in done.stderr
 
 
