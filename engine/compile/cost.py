@@ -117,27 +117,10 @@ def of_stage(schedule: Schedule, stage: stages.Stage) -> tuple[float, str]:
         case stages.Library():
             step = schedule.step(stage.slot)
             return _of_step(schedule.program, step, is_native=True), f"{step.op.name}, {_by_itself(step)}"
-        case stages.Product():
-            text = f"a product of matrices, {stage.rows}x{stage.inner} by {stage.inner}x{stage.columns}"
-            return _KERNEL + _PRODUCT * stage.rows * stage.inner * stage.columns, text
-        case stages.Scatter():
-            count = size_of(schedule.program.shape(stage.operand))
-            return _KERNEL + _FUNCTION * count, f"sums of {count} entries by their places"
-        case stages.Running():
-            text = (
-                f"{schedule.step(stage.slot).op.name}, an entry from the one before, over {format_shape(stage.shape)}"
-            )
-            return _KERNEL + 2.0 * _FUNCTION * size_of(stage.shape), text
-        case stages.Repeat():
-            length = len(stage.code.program.steps)
-            what = f"{counted(stage.count, 'iteration')} of {counted(length, 'instruction')}"
-            return _KERNEL + stage.count * _INSTRUCTION * length, f"{schedule.step(stage.slot).op.name}, {what}"
+        case stages.Alone():
+            return _alone(schedule.program, schedule.step(stage.slot), stage.kind)
         case stages.Factorise():
             return _FACTORED + _PRODUCT * stage.size**3 / 3.0, f"a matrix is factorised, {stage.size}x{stage.size}"
-        case stages.Solve():
-            size, right = stage.system.size, "a vector" if stage.columns is None else counted(stage.columns, "column")
-            text = f"a system of equations is solved, {size}x{size}, for {right}"
-            return _FACTORED + _PRODUCT * size**2 * (stage.columns or 1), text
         case stages.Kernel():
             calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
             simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums) + len(stage.joins)
@@ -148,6 +131,29 @@ def of_stage(schedule: Schedule, stage: stages.Stage) -> tuple[float, str]:
             what = f"{counted(len(stage.steps), 'operation')}{sums}"
             return cost, f"a loop over {format_shape(stage.space)}, with {what}"
     return 0.0, ""
+
+
+def _alone(program: Program, step: Step, kind: str) -> tuple[float, str]:
+    """The same of a step that has machine code of its own."""
+    name, shapes = step.op.name, [program.shape(x) for x in step.operands]
+    if kind == "product":
+        (rows, inner), columns = shapes[0], step.shape[1]
+        text = f"a product of matrices, {rows}x{inner} by {inner}x{columns}"
+        return _KERNEL + _PRODUCT * rows * inner * columns, text
+    if kind == "scatter":
+        count = size_of(shapes[0])
+        return _KERNEL + _FUNCTION * count, f"sums of {count} entries by their places"
+    if kind == "running":
+        text = f"{name}, an entry from the one before, over {format_shape(step.shape)}"
+        return _KERNEL + 2.0 * _FUNCTION * size_of(step.shape), text
+    if kind == "repeat":
+        count, length = step.attrs["count"], len(step.attrs["body"].native.program.steps)
+        what = f"{counted(count, 'iteration')} of {counted(length, 'instruction')}"
+        return _KERNEL + count * _INSTRUCTION * length, f"{name}, {what}"
+    size, *columns = step.shape
+    right = counted(columns[0], "column") if columns else "a vector"
+    text = f"a system of equations is solved, {size}x{size}, for {right}"
+    return _FACTORED + _PRODUCT * size**2 * (columns[0] if columns else 1), text
 
 
 def _by_itself(step: Step) -> str:

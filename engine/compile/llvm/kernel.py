@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import EVERY, Code, counted, gather, load, nested, of_vectors, splat, store
@@ -342,7 +343,7 @@ def numbers_code(name: str, schedule: Schedule, stage: stages.Numbers, memory: M
     return _stage(name, *lines)
 
 
-def scatter_code(name: str, stage: stages.Scatter, memory: Memory) -> str:
+def scatter_code(name: str, slot: int, memory: Memory) -> str:
     """A function that adds the entries of an array into zeros, in their order, each at a place that a table lists."""
     added = (
         "  %p = getelementptr i64, ptr %places, i64 %i\n  %place = load i64, ptr %p",
@@ -350,81 +351,91 @@ def scatter_code(name: str, stage: stages.Scatter, memory: Memory) -> str:
         "  %to = getelementptr double, ptr %out, i64 %place\n  %y = load double, ptr %to, align 1",
         "  %sum = fadd double %y, %x\n  store double %sum, ptr %to, align 1",
     )
-    given = memory.array(stage.slot, "%out"), memory.array(stage.operand, "%in"), memory.table(stage.places, "%places")
-    count, length = [size_of(memory.program.shape(slot)) for slot in (stage.operand, stage.slot)]
+    (operand,), places = memory.schedule.step(slot).operands, memory.schedule.scatters[slot]
+    given = memory.array(slot, "%out"), memory.array(operand, "%in"), memory.table(places, "%places")
+    count, length = [size_of(memory.program.shape(x)) for x in (operand, slot)]
     return _stage(name, *given, zeros("%out", length), *counted("i", "entry", count, added))
 
 
-def product_code(name: str, routine: str, stage: stages.Product, memory: Memory) -> str:
-    """A function that calls the routine of a product with its matrices."""
-    lines = [memory.array(stage.slot, "%out")]
-    for side, view in (("left", stage.left), ("right", stage.right)):
+class Product(NamedTuple):
+    """What products that have the same routine have in common: the lengths of the axes, and the strides."""
+
+    rows: int
+    inner: int
+    columns: int
+    left: Shape
+    right: Shape
+
+
+def product_code(name: str, slot: int, memory: Memory, routines: dict[Product, str]) -> str:
+    """A function that calls the routine of a product with its matrices; adds to the names of routines."""
+    schedule, operands, lines = memory.schedule, memory.schedule.step(slot).operands, [memory.array(slot, "%out")]
+    left, right = map(schedule.base, operands)
+    for side, view in (("left", left), ("right", right)):
         lines += [memory.array(view.slot, f"%{side}.0"), *entry(f"%{side}", "double", f"%{side}.0", view.offset)]
+    sizes = (*memory.program.shape(operands[0]), memory.program.shape(slot)[1])
+    routine = routines.setdefault(Product(*sizes, left.strides, right.strides), f"product{len(routines)}")
     return _stage(name, *lines, f"  call void @{routine}(ptr %out, ptr %left, ptr %right)")
-
-
-def kind_of(stage: stages.Product) -> object:
-    """What products that have the same routine have in common."""
-    return stage.rows, stage.inner, stage.columns, stage.left.strides, stage.right.strides
 
 
 class Routine:
     """The text of a product of two matrices: some rows at a time, whose sums stay in registers."""
 
-    def __init__(self, name: str, stage: stages.Product, lanes: int) -> None:
-        self.stage, self.lanes = stage, lanes
+    def __init__(self, name: str, product: Product, lanes: int) -> None:
+        self.product, self.lanes = product, lanes
         self.number = f"<{lanes} x double>"
-        self.is_copied = stage.right.strides[1] != 1 and stage.columns > 1  # its rows do not lie side by side
+        self.is_copied = product.right[1] != 1 and product.columns > 1  # its rows do not lie side by side
         given = "ptr noalias %out, ptr %left, ptr %given"
         head = f"define internal void @{name}({given}) noinline {of_vectors(lanes)} {{"
         self.text = "\n".join((head, "entry:", *self._body(), "  ret void", "}"))
 
     def _body(self) -> Iterator[str]:
-        stage, before = self.stage, "entry"
+        product, before = self.product, "entry"
         if self.is_copied:  # the right matrix with its rows side by side
-            down, across = stage.right.strides
+            down, across = product.right
             copied = (
                 f"  %ca = mul i64 %ci, {down}\n  %cb = mul i64 %cj, {across}\n  %cc = add i64 %ca, %cb",
                 "  %cp = getelementptr double, ptr %given, i64 %cc\n  %cx = load double, ptr %cp, align 1",
-                f"  %cd = mul i64 %ci, {stage.columns}\n  %ce = add i64 %cd, %cj",
+                f"  %cd = mul i64 %ci, {product.columns}\n  %ce = add i64 %cd, %cj",
                 "  %cq = getelementptr double, ptr %right, i64 %ce\n  store double %cx, ptr %cq, align 1",
             )
-            yield f"  %right = alloca [{stage.inner * stage.columns} x double], align 64"
-            yield from nested([("ci", stage.inner), ("cj", stage.columns)], copied)
+            yield f"  %right = alloca [{product.inner * product.columns} x double], align 64"
+            yield from nested([("ci", product.inner), ("cj", product.columns)], copied)
             before = "ci.done"
         else:
             yield "  %right = getelementptr double, ptr %given, i64 0"
-        whole = stage.rows // _ROWS * _ROWS
+        whole = product.rows // _ROWS * _ROWS
         if whole:
             yield from counted("bi", before, whole, self._rows("b", _ROWS), step=_ROWS)
             before = "bi.done"
-        if whole < stage.rows:
-            yield from counted("ri", before, stage.rows, self._rows("r", 1), first=whole)
+        if whole < product.rows:
+            yield from counted("ri", before, product.rows, self._rows("r", 1), first=whole)
 
     def _rows(self, p: str, count: int) -> Iterator[str]:
         """So many rows at once; names begin with `p`."""
-        stage, number = self.stage, self.number
-        vectors = range(-(-stage.columns // self.lanes))
-        down, across = stage.left.strides
+        product, number = self.product, self.number
+        vectors = range(-(-product.columns // self.lanes))
+        down, across = product.left
         each = [(row, vector) for row in range(count) for vector in vectors]
         yield f"  %{p}a = mul i64 %{p}i, {down}"
         sums = []
         for row, vector in each:
             start = f"[zeroinitializer, %{p}i.loop]"
             sums.append(f"  %{p}s{row}.{vector} = phi {number} {start}, [%{p}t{row}.{vector}, %{p}k.end]")
-        yield from counted(f"{p}k", f"{p}i.loop", stage.inner, self._added(p, count, across, down), phis=sums)
+        yield from counted(f"{p}k", f"{p}i.loop", product.inner, self._added(p, count, across, down), phis=sums)
         for row, vector in each:
             place = f"%{p}o{row}.{vector}"
-            yield f"  {place}.a = add i64 %{p}i, {row}\n  {place}.b = mul i64 {place}.a, {stage.columns}"
+            yield f"  {place}.a = add i64 %{p}i, {row}\n  {place}.b = mul i64 {place}.a, {product.columns}"
             yield f"  {place}.c = add i64 {place}.b, {vector * self.lanes}"
             yield f"  {place} = getelementptr double, ptr %out, i64 {place}.c"
             yield store(f"%{p}t{row}.{vector}", place, self.lanes, self._mask(vector))
 
     def _added(self, p: str, count: int, across: int, down: int) -> Iterator[str]:
         """A column of the left matrix times a row of the right one, added to the sums."""
-        stage, number, vectors = self.stage, self.number, range(-(-self.stage.columns // self.lanes))
+        product, number = self.product, self.number
+        vectors = range(-(-product.columns // self.lanes))
         # from one row of the right to the next
-        yield f"  %{p}r = mul i64 %{p}k, {stage.columns if self.is_copied else stage.right.strides[0]}"
+        yield f"  %{p}r = mul i64 %{p}k, {product.columns if self.is_copied else product.right[0]}"
         for vector in vectors:
             y = f"%{p}y{vector}"
             yield f"  {y}.i = add i64 %{p}r, {vector * self.lanes}"
@@ -443,17 +454,18 @@ class Routine:
 
     def _mask(self, vector: int) -> str:
         """The lanes of a vector in which there are columns."""
-        left = self.stage.columns - vector * self.lanes
+        left = self.product.columns - vector * self.lanes
         return f"<{', '.join(f'i1 {int(lane < left)}' for lane in range(self.lanes))}>"
 
 
 class RunningCode:
     """The text of a function that computes entries one after the other along an axis."""
 
-    def __init__(self, name: str, stage: stages.Running, memory: Memory, code: Code) -> None:
-        self.stage, self.memory, self.code = stage, memory, code
-        opening = [memory.array(stage.slot, "%out")]
-        for number, view in enumerate(stage.reads):
+    def __init__(self, name: str, slot: int, memory: Memory, code: Code) -> None:
+        self.step, self.memory, self.code = memory.schedule.step(slot), memory, code
+        self.reads = [memory.schedule.read(x, self.step.shape) for x in self.step.operands]
+        opening = [memory.array(slot, "%out")]
+        for number, view in enumerate(self.reads):
             if memory.program.shape(view.slot):
                 opening += [memory.table(view, f"%places{number}")] if view.table is not None else []
                 opening.append(memory.array(view.slot, f"%in{number}"))
@@ -463,7 +475,7 @@ class RunningCode:
 
     def _nest(self) -> Iterator[str]:
         """A loop over each other axis; in these the first entry, then the loop over those that follow."""
-        shape, axis = self.stage.shape, self.stage.axis
+        shape, axis = self.step.shape, self.step.attrs["axis"]
         others = [other for other, length in enumerate(shape) if other != axis and length > 1]
         places = dict.fromkeys(range(len(shape)), "0") | {other: f"%i{other}" for other in others}
         first, lines = self._entry(places, None)
@@ -477,9 +489,11 @@ class RunningCode:
     def _entry(self, places: Mapping[int, str], last: Symbol | None) -> tuple[str, list[str]]:
         """The entry at these places, which is the first or follows the last one, and the lines that compute it."""
         begin, lines = len(self.code.lines), self.code.lines
-        operands = [self._operand(number, view, places) for number, view in enumerate(self.stage.reads)]
-        found = self.stage.first(*operands) if last is None else self.stage.following(last, *operands)
-        to = self._address("%out", "double", 0, stages.strides_of(self.stage.shape), places)
+        operands = [self._operand(number, view, places) for number, view in enumerate(self.reads)]
+        assert self.step.op.runs is not None
+        first, following = self.step.op.runs
+        found = first(*operands) if last is None else following(last, *operands)
+        to = self._address("%out", "double", 0, strides_of(self.step.shape), places)
         lines.append(f"  store double {found.text}, ptr {to}, align 1")
         return found.text, lines[begin:]
 
@@ -489,7 +503,7 @@ class RunningCode:
             return self.code.constant(value) if value is not None else self._loaded(f"%in{number}")
         if view.table is None:
             return self._loaded(self._address(f"%in{number}", "double", view.offset, view.strides, places))
-        at = self._address(f"%places{number}", "i64", 0, stages.strides_of(self.stage.shape), places)
+        at = self._address(f"%places{number}", "i64", 0, strides_of(self.step.shape), places)
         name = f"%g{len(self.code.lines)}"
         place = f"  {name}.place = load i64, ptr {at}"
         self.code.lines.append(f"{place}\n  {name} = getelementptr double, ptr %in{number}, i64 {name}.place")
@@ -506,17 +520,18 @@ class RunningCode:
         return name
 
 
-def repeat_code(name: str, stage: stages.Repeat, memory: Memory) -> str:
+def repeat_code(name: str, slot: int, memory: Memory) -> str:
     """A function that runs a loop of its own: from its first state, rows, and what is the same, to rows and sums."""
-    code, count = stage.code, stage.count
+    step = memory.schedule.step(slot)
+    code, count = step.attrs["body"].native, step.attrs["count"]
     memory.kept.append(code)
     state, row, _ = code.sizes
     sums = len(code.program.outputs) - code.width
     addresses = "ptr %in, ptr %rows, ptr %same, ptr %out, ptr %sums"
     return _stage(
         name,
-        memory.array(stage.operand, "%in"),
-        memory.array(stage.slot, "%out"),
+        memory.array(step.operands[0], "%in"),
+        memory.array(slot, "%out"),
         f"  %rows = getelementptr double, ptr %in, i64 {state}",
         f"  %same = getelementptr double, ptr %in, i64 {state + count * row}",
         f"  %sums = getelementptr double, ptr %out, i64 {count * code.width}",
@@ -556,41 +571,42 @@ def factorise_code(name: str, stage: stages.Factorise, memory: Memory) -> str:
     )
 
 
-def solve_code(name: str, stage: stages.Solve, memory: Memory) -> str:
+def solve_code(name: str, slot: int, memory: Memory) -> str:
     """A function that solves a system with a matrix that is factorised, or triangular."""
-    size, columns = stage.system.size, stage.columns or 1
-    lines = [memory.array(stage.right, "%right"), memory.array(stage.slot, "%out")]
+    system, step = memory.schedule.systems[slot], memory.schedule.step(slot)
+    size, columns = system.size, (*step.shape, 1)[1]
+    lines = [memory.array(step.operands[1], "%right"), memory.array(slot, "%out")]
     lines += _passed(size=size, info=0, columns=columns)
     lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %right, i64 {8 * size * columns}, i1 false)")
-    if stage.system.is_lower:
-        lines.append(memory.array(stage.system.matrix, "%factor"))
+    if system.is_lower:
+        lines.append(memory.array(system.matrix, "%factor"))
     else:
-        lu, pivots = memory.factored[stage.system.matrix]
+        lu, pivots = memory.factored[system.matrix]
         lines += [memory.array(lu, "%factor"), memory.array(pivots, "%pivots")]
-    return _stage(name, *lines, *_solved(stage))
+    return _stage(name, *lines, *_solved(system, step.shape))
 
 
-def _solved(stage: stages.Solve) -> Iterator[str]:
+def _solved(system: stages.System, shape: Shape) -> Iterator[str]:
     """With the lower triangle of the rows, which is the upper one of the columns, or with the factors."""
-    back, is_vector = stage.system.is_transposed, stage.columns is None
-    if stage.system.is_lower and is_vector:
+    back, is_vector = system.is_transposed, len(shape) == 1
+    if system.is_lower and is_vector:
         yield _call("dtrsv", "U", "N" if back else "T", "N", "%size", "%factor", "%size", "%out", "@one.count")
-    elif stage.system.is_lower:
+    elif system.is_lower:
         yield _from_the_right("U", "T" if back else "N", "N")
     elif is_vector:
         given = ("%size", "@one.count", "%factor", "%size", "%pivots", "%out", "%size", "%info")
         yield _call("dgetrs", "N" if back else "T", *given)
     elif back:
-        yield from _exchanged(stage, "%n")
+        yield from _exchanged(shape, "%n")
         yield from (_from_the_right("L", "T", "U"), _from_the_right("U", "T", "N"))
     else:
         yield from (_from_the_right("U", "N", "N"), _from_the_right("L", "N", "U"))
-        yield from _exchanged(stage, "%m")
+        yield from _exchanged(shape, "%m")
 
 
-def _exchanged(stage: stages.Solve, row: str) -> Iterator[str]:
+def _exchanged(shape: Shape, row: str) -> Iterator[str]:
     """Each row of the result exchanged with another, from the first on (`%n`) or from the last (`%m`)."""
-    size, columns = stage.system.size, stage.columns
+    size, columns = shape
     one = (
         f"  %m = sub i64 {size - 1}, %n\n  %at = getelementptr i32, ptr %pivots, i64 {row}",
         "  %pivot = load i32, ptr %at\n  %wide = sext i32 %pivot to i64\n  %other = sub i64 %wide, 1",

@@ -153,44 +153,38 @@ class Loops:
     def source(self) -> str:
         """LLVM's code of all loops."""
         lanes, texts, codes = machine().lanes, list[str](), list[Code]()
-        products: dict[object, stages.Product] = {}  # of each kind, the first
+        routines: dict[kernel.Product, str] = {}
         for number, part in enumerate(self.driver.parts):
             calls = []
             for place, stage in enumerate(part):
                 name = f"part{number}.{place}"
-                texts.append(self._text(name, stage, codes, products))
+                texts.append(self._text(name, stage, codes, routines))
                 calls.append(f"  call void @{name}(ptr %tab, ptr %num)")
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
         texts.append(self.driver.text)
-        texts += [kernel.Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
+        texts += [kernel.Routine(name, one, lanes).text for one, name in routines.items()]
         return module(codes, *kernel.helpers(lanes), *kernel.HELPERS, *texts)
 
-    def _text(self, name: str, stage: stages.Stage, codes: list[Code], products: dict[object, stages.Product]) -> str:
-        """The function of a stage; adds to the codes in it, and to the kinds of products."""
+    def _text(self, name: str, stage: stages.Stage, codes: list[Code], routines: dict[kernel.Product, str]) -> str:
+        """The function of a stage; adds to the codes in it, and to the routines of products."""
         memory = self.memory
         match stage:
             case stages.Kernel():
                 made = kernel.KernelCode(name, self.schedule, stage, memory, machine().lanes)
                 codes += made.codes
                 return made.text
-            case stages.Product():
-                kind = kernel.kind_of(stage)
-                products.setdefault(kind, stage)
-                return kernel.product_code(name, f"product{list(products).index(kind)}", stage, memory)
-            case stages.Scatter():
-                return kernel.scatter_code(name, stage, memory)
+            case stages.Numbers():
+                codes.append(Code(1))
+                return kernel.numbers_code(name, self.schedule, stage, memory, codes[-1])
             case stages.Factorise():
                 return kernel.factorise_code(name, stage, memory)
-            case stages.Solve():
-                return kernel.solve_code(name, stage, memory)
-            case stages.Repeat():
-                return kernel.repeat_code(name, stage, memory)
-        assert isinstance(stage, stages.Running | stages.Numbers)
-        code = Code(1)
-        codes.append(code)
-        if isinstance(stage, stages.Running):
-            return kernel.RunningCode(name, stage, memory, code).text
-        return kernel.numbers_code(name, self.schedule, stage, memory, code)
+        if stage.kind == "running":
+            codes.append(Code(1))
+            return kernel.RunningCode(name, stage.slot, memory, codes[-1]).text
+        if stage.kind == "product":
+            return kernel.product_code(name, stage.slot, memory, routines)
+        write = {"scatter": kernel.scatter_code, "solve": kernel.solve_code, "repeat": kernel.repeat_code}[stage.kind]
+        return write(name, stage.slot, memory)
 
     # What code for numbers can do, too
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.stages import Factorise, Factors, Kernel, Library, Numbers, View, accesses, factorised
+from agrad.engine.compile.llvm.stages import Factorise, Factors, Kernel, Library, Numbers, View, factorised
 from agrad.engine.values import Array, Value, np, size_of
 
 _APART = 8  # numbers in 64 bytes: each array begins at a multiple of these
@@ -29,7 +29,7 @@ class Memory:
         }
         self.kept: list[Any] = []  # as long as code reads or calls it
         self.addressed = {view.slot for view in schedule.views.values()}  # what machine code reads
-        self.addressed.update(*[accesses(stage)[1] for stage in schedule.stages])
+        self.addressed.update(*[schedule.accesses(stage)[1] for stage in schedule.stages])
         others = ("number", "view", "library")
         arrays = [slot for slot, kind in schedule.kinds.items() if kind not in others and self.program.shape(slot)]
         stored = {slot for stage in schedule.stages if isinstance(stage, Kernel) for slot in stage.stores}
@@ -233,7 +233,7 @@ def places(schedule: Schedule, slots: Iterable[int]) -> tuple[dict[int, int], in
     total = 0
     for number, stage in enumerate(schedule.stages):
         live = [one for one in live if one[2] >= number]
-        for slot in accesses(stage)[0]:
+        for slot in schedule.accesses(stage)[0]:
             if slot not in wanted or slot in found:
                 continue
             size = -(-size_of(schedule.program.shape(slot)) // _APART) * _APART
@@ -254,11 +254,11 @@ def _last_reads(schedule: Schedule) -> dict[int, int]:
     end = len(schedule.stages)
     last = dict.fromkeys(schedule.program.outputs, end)
     for number in range(end - 1, -1, -1):
-        stage, until, read = schedule.stages[number], number, accesses(schedule.stages[number])[1]
+        stage, until, read = schedule.stages[number], number, schedule.accesses(schedule.stages[number])[1]
         if isinstance(stage, Library | Numbers):
             steps = [stage.slot] if isinstance(stage, Library) else stage.steps
             operands = {x for slot in steps for x in schedule.step(slot).operands}
-            read = {schedule.views[x].slot if x in schedule.views else x for x in operands}
+            read = {schedule.base(x).slot for x in operands}
         if isinstance(stage, Library) and schedule.step(stage.slot).op.role == "view":
             until = max(number, last.get(stage.slot, number))
         for slot in read:

@@ -93,7 +93,7 @@ class Schedule:
         if step.op.role == "adding" and self._adds(slot, step):
             return "scatter" if slot in self.scatters else "sum"
         if len(shapes) == 1 and step.op.role != "copy":
-            base = self._base(step.operands[0])
+            base = self.base(step.operands[0])
             view = stages.moved(step.op, base, shapes[0], shape, step.attrs)
             if view is not None:
                 self.views[slot] = view
@@ -123,7 +123,8 @@ class Schedule:
         self.sums[slot] = stages.Sum(slot, step.operands[0], view.strides, view.offset)
         return True
 
-    def _base(self, slot: int) -> stages.View:
+    def base(self, slot: int) -> stages.View:
+        """Where the entries of a slot lie."""
         return self.views.get(slot) or stages.dense(slot, self.program.shape(slot))
 
     def calls(self, step: Step) -> bool | None:
@@ -160,7 +161,7 @@ class Schedule:
             if self.kinds[slot] == "library":
                 by_library.update(step.operands)
             if self.kinds[slot] == "product":
-                bases = [(x, self._base(x)) for x in step.operands]
+                bases = [(x, self.base(x)) for x in step.operands]
                 wanted += [x for x, base in bases if base.table is not None or not self.program.shape(base.slot)]
             space = self._space(slot, step)
             views = [(x, self.views[x]) for x in step.operands if x in self.views]
@@ -178,7 +179,7 @@ class Schedule:
             self.stored.add(slot)
         self._settle_views()
         reads = [one for slot in self.kinds for one in self._reads(slot)]
-        self.stored.update([self._base(x).slot for x, space in reads if not self.is_direct(x, space)])
+        self.stored.update([self.base(x).slot for x, space in reads if not self.is_direct(x, space)])
 
     def _settle_views(self) -> None:
         """A view of what has become an array is one of that array."""
@@ -186,7 +187,7 @@ class Schedule:
             if kind not in ("view", "copy"):
                 continue
             step = self.step(slot)
-            base = self._base(step.operands[0])
+            base = self.base(step.operands[0])
             view = stages.moved(step.op, base, self.program.shape(step.operands[0]), step.shape, step.attrs)
             assert view is not None
             (self.views if kind == "view" else self.copies)[slot] = view
@@ -210,6 +211,18 @@ class Schedule:
         space = self._space(slot, step)
         return [(x, space) for x in step.operands]
 
+    def accesses(self, stage: stages.Stage) -> tuple[list[int], set[int]]:
+        """The arrays that the machine code of a stage writes, and those that it reads."""
+        match stage:
+            case stages.Kernel():
+                made = [*stage.stores, *[one.slot for one in (*stage.sums, *stage.joins)]]
+                return made, {view.slot for view in stage.reads.values()}
+            case stages.Alone():
+                return [stage.slot], {self.base(x).slot for x, _ in self._reads(stage.slot)}
+            case stages.Factorise():
+                return [], {stage.matrix}
+        return [], set()
+
     def is_direct(self, slot: int, space: Shape | None) -> bool:
         """Whether a slot is computed in the same loop."""
         return self.kind(slot) == "kernel" and self.program.shape(slot) == space
@@ -220,7 +233,7 @@ class Schedule:
         """The level from which on something can be read."""
         if self.is_direct(operand, space):
             return self.levels[operand]
-        base = self._base(operand).slot
+        base = self.base(operand).slot
         return self.levels[base] + (self.kind(base) in ("kernel", "sum", "join", "copy"))
 
     # Kernels
@@ -262,7 +275,7 @@ class Schedule:
                 stack.pop()
                 continue
             if not self.is_direct(x, kernel.space):
-                kernel.reads[x] = self._read(x, kernel.space)
+                kernel.reads[x] = self.read(x, kernel.space)
                 stack.pop()
                 continue
             before = home.get(x)
@@ -286,8 +299,9 @@ class Schedule:
         """The number of the segment with the stages of a level."""
         return bisect_right(self.lowest, level) - 1
 
-    def _read(self, slot: int, space: Shape) -> stages.View:
-        view = stages.broadcast(self._base(slot), self.program.shape(slot), space)
+    def read(self, slot: int, space: Shape) -> stages.View:
+        """The entries of a slot as those of a larger shape."""
+        view = stages.broadcast(self.base(slot), self.program.shape(slot), space)
         assert view is not None
         return view
 
@@ -312,7 +326,7 @@ class Schedule:
         known = {*range(len(self.program.inputs), self.program.first), *self.held}
         done: dict[int, list[int]] = {}  # the segments in which a matrix is factorised
         for segment, stage in given:
-            one = self.systems.get(stage.slot) if isinstance(stage, stages.Library | stages.Solve) else None
+            one = self.systems.get(stage.slot) if isinstance(stage, stages.Library | stages.Alone) else None
             if one is not None and not one.is_lower and one.matrix not in known:
                 factored = done.setdefault(one.matrix, [])
                 if not any(self.branching.leads_to(place, segment) for place in factored):
@@ -324,24 +338,9 @@ class Schedule:
         """Steps outside of loops."""
         for are_numbers, group in groupby(slots, lambda slot: self.kinds[slot] == "number"):
             some = tuple(group)
-            yield from [stages.Numbers(some)] if are_numbers else map(self._alone, some)
-
-    def _alone(self, slot: int) -> stages.Stage:
-        """The stage of a step that is neither in a loop over entries nor on numbers."""
-        step, kind = self.step(slot), self.kinds[slot]
-        if kind == "product":
-            left, right = [self._base(x) for x in step.operands]
-            rows, inner = self.program.shape(step.operands[0])
-            return stages.Product(slot, left, right, rows, inner, step.shape[1])
-        if kind == "scatter":
-            return stages.Scatter(slot, step.operands[0], self.scatters[slot])
-        if kind == "running":
-            assert step.op.runs is not None
-            reads = tuple([self._read(x, step.shape) for x in step.operands])
-            return stages.Running(slot, reads, step.shape, step.attrs["axis"], *step.op.runs)
-        if kind == "solve":
-            columns = step.shape[1] if len(step.shape) > 1 else None
-            return stages.Solve(slot, self.systems[slot], step.operands[1], columns)
-        if kind == "repeat":
-            return stages.Repeat(slot, step.operands[0], step.attrs["body"].native, step.attrs["count"])
-        return stages.Library(slot)
+            if are_numbers:
+                yield stages.Numbers(some)
+                continue
+            for slot in some:
+                kind = self.kinds[slot]
+                yield stages.Library(slot) if kind == "library" else stages.Alone(slot, kind)

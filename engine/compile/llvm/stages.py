@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -308,43 +308,11 @@ class Library(Struct):
     slot: int
 
 
-class Product(Struct):
-    """The product of two small matrices, which are read where they lie."""
+class Alone(Struct):
+    """Another step that has machine code of its own: of which kind, says `schedule`."""
 
     slot: int
-    left: View
-    right: View
-    rows: int
-    inner: int
-    columns: int
-
-
-class Scatter(Struct):
-    """A sum by places: the entries of the operand, each added to the result at the place that a table lists."""
-
-    slot: int
-    operand: int
-    places: View
-
-
-class Running(Struct):
-    """Entries along an axis, each computed from the one before and from those of the operands at its place."""
-
-    slot: int
-    reads: tuple[View, ...]
-    shape: Shape
-    axis: int
-    first: Callable[..., Any]  # on symbols of the operands: see `Op.runs`
-    following: Callable[..., Any]
-
-
-class Repeat(Struct, eq=False):
-    """A loop whose iterations have machine code of their own: see `scan.Body.is_one_call`."""
-
-    slot: int
-    operand: int
-    code: Any
-    count: int
+    kind: str
 
 
 class Factorise(Struct):
@@ -354,32 +322,4 @@ class Factorise(Struct):
     size: int
 
 
-class Solve(Struct):
-    """A system of equations with a matrix that is factorised or triangular, for a vector or so many columns."""
-
-    slot: int
-    system: System
-    right: int
-    columns: int | None
-
-
-Stage = Kernel | Numbers | Library | Product | Scatter | Running | Repeat | Factorise | Solve
-
-
-def accesses(stage: Stage) -> tuple[list[int], set[int]]:
-    """The arrays that the machine code of a stage writes, and those that it reads."""
-    match stage:
-        case Kernel():
-            made = [*stage.stores, *[one.slot for one in stage.sums], *[part.slot for part in stage.joins]]
-            return made, {view.slot for view in stage.reads.values()}
-        case Product():
-            return [stage.slot], {stage.left.slot, stage.right.slot}
-        case Running():
-            return [stage.slot], {view.slot for view in stage.reads}
-        case Scatter() | Repeat():
-            return [stage.slot], {stage.operand}
-        case Solve():
-            return [stage.slot], {stage.system.matrix, stage.right}
-        case Factorise():
-            return [], {stage.matrix}
-    return [], set()
+Stage = Kernel | Numbers | Library | Alone | Factorise

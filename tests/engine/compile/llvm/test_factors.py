@@ -13,7 +13,7 @@ from test_loops import program_of
 import agrad.engine as ag
 from agrad.engine.compile.llvm import loops, memory
 from agrad.engine.compile.llvm import stages as factors
-from agrad.engine.compile.llvm.stages import Factorise, Solve
+from agrad.engine.compile.llvm.stages import Alone, Factorise
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 
@@ -43,7 +43,8 @@ def by_cholesky(a, y):
 
 def stages(compiled, kind):
     """How many there are of a kind in the machine code for value and gradient."""
-    return [type(stage) for stage in compiled._gradient.known[0].native.schedule.stages].count(kind)
+    found = compiled._gradient.known[0].native.schedule.stages
+    return [stage.kind if isinstance(stage, Alone) else type(stage) for stage in found].count(kind)
 
 
 def alike(f, *points, digits=1e-9):
@@ -60,7 +61,7 @@ def test_value_and_gradient(f, size):
     a, y = regular(size, size), RNG.normal(size=size)
     compiled = alike(f, (a, y), (a * 1.3, y))
     assert stages(compiled, Factorise) == 1
-    assert stages(compiled, Solve) > 4
+    assert stages(compiled, "solve") > 4
 
 
 def every(a, y):
@@ -103,7 +104,7 @@ def test_a_constant_matrix_is_factorised_before_all_calls():
         expected = np.sum(np.linalg.solve(a, np.exp(factor * np.ones(12)))) + np.sum(np.exp(LINE * factor))
         assert compiled.value(factor * np.ones(12)) == pytest.approx(float(expected), rel=1e-13)
         compiled.grad(factor * np.ones(12))
-    assert stages(compiled, Factorise) == 0 and stages(compiled, Solve) > 0
+    assert stages(compiled, Factorise) == 0 and stages(compiled, "solve") > 0
 
 
 def test_a_constant_singular_matrix_is_the_error_that_it_is_uncompiled():
@@ -166,7 +167,7 @@ def test_without_scipy_each_system_is_solved_alone(monkeypatch):
     compiled = ag.compile(several, a, y, backend="llvm")
     assert compiled.value(a * 1.1, y) == pytest.approx(float(several(ag.tensor(a * 1.1), ag.tensor(y))), rel=1e-13)
     compiled.grad(a, y)
-    assert stages(compiled, Solve) == 0
+    assert stages(compiled, "solve") == 0
 
 
 def test_an_outer_product_is_a_part_of_a_loop():
