@@ -100,11 +100,9 @@ class Hessian:
             numbers, rows, columns = self._places[1]
             matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
             return matrix
-        for number, (vector, rows, columns) in enumerate(directions):
-            if found is not None:
-                product = found[number]
-            else:
-                product = np.concatenate([np.ravel(x) for x in self.product(values, _split(vector, shapes))[1]])
+        each = (self.product(values, _split(vector, shapes))[1] for vector, _, _ in directions)
+        products = found if found is not None else (np.concatenate([*map(np.ravel, one)]) for one in each)
+        for product, (_, rows, columns) in zip(products, directions, strict=False):
             matrix[rows, columns] = matrix[columns, rows] = product[rows]
         return matrix
 

@@ -1,8 +1,8 @@
 """The paths of a function through its guards, as a tree: what paths have in common is in it once.
 
 Each path is a program, traced at values where its guards had these outcomes. A branch is what is computed for the next
-guard, or for the outputs at the end of a path, and was not computed on the way to it. Of arrays, the tree becomes one
-list of steps in segments, a segment before those that follow it: `branching`.
+guard, or for the outputs at the end of a path, and was not computed on the way to it. The tree is one list of steps, in
+which a branch comes before those that follow it.
 """
 
 from __future__ import annotations
@@ -16,166 +16,143 @@ from agrad.engine.program.passes import frozen
 from agrad.engine.values import Value
 
 _MOST_GUARDS = 2_000  # of one path
-_UNKNOWN = -1
 
 
 @dataclass(slots=True)
 class Branch:
-    """The values that are computed, then the guard that reads one of them, and the branch after each outcome of it.
+    """The slots of some steps, from `first` up to `end`, then the guard, and the number of the branch by its outcome.
 
     At the end of a path the guard is None, and there are outputs instead, and the number of the program.
     """
 
-    own: list[int] = field(default_factory=list)
+    first: int
+    end: int
     guard: GuardCheck | None = None
-    after: dict[object, Branch] = field(default_factory=dict)
-    outputs: list[int] = field(default_factory=list)
-    number: int = _UNKNOWN
+    outputs: tuple[int, ...] = ()
+    number: int = 0
+    before: int | None = None  # the number of the branch before it
+    after: dict[object, int] = field(default_factory=dict)
+    own: dict[int, int] = field(default_factory=dict)  # the slots of values that it computes
 
 
 class Paths:
-    """The tree of some programs with the same inputs; those that do not fit into it are left out.
+    """A program, whose outputs are those of all paths and what guards read, and its branches."""
 
-    The same operation on the same values is one value, whichever program it is of.
+    def __init__(self, program: Program, branches: Sequence[Branch]) -> None:
+        self.program, self.branches = program, branches
+        self.members = {one.number for one in branches if one.guard is None}
+        self._firsts = [one.first for one in branches]
+
+    def at(self, slot: int) -> int:
+        """The number of the branch that has the step of a slot."""
+        return max(bisect_right(self._firsts, slot) - 1, 0)
+
+    def leads_to(self, one: int, other: int) -> bool:
+        """Whether a branch is another one, or on the way to it."""
+        number: int | None = other
+        while number is not None and number > one:
+            number = self.branches[number].before
+        return number == one
+
+
+def straight(program: Program) -> Paths:
+    """A program as one branch."""
+    return Paths(program, [Branch(program.first, program.first + len(program.steps), outputs=program.outputs)])
+
+
+def paths_of(programs: Sequence[Program | None], most: int) -> Paths:
+    """The tree of some programs with the same inputs; those that do not fit into it, and None, are left out.
+
+    `most`: steps of the tree, each counted in every branch that has it; a program with more is left out.
     """
+    tree = _Tree([(number, one) for number, one in enumerate(programs) if one is not None], most)
+    read = [one.guard.slot for one in tree.branches if one.guard is not None]
+    outputs = dict.fromkeys([*[slot for one in tree.branches for slot in one.outputs], *read])
+    return Paths(Program(tree.inputs, tuple(tree.constants), tuple(tree.steps), tuple(outputs), ()), tree.branches)
 
-    def __init__(self, programs: Sequence[Program | None], most: int) -> None:
-        """None stands for a program that is left out.
 
-        `most`: steps of the tree, each counted in every branch that has it; a program with more is left out.
-        """
+class _Tree:
+    """A tree under construction. The same operation on the same values is one value, whichever program it is of."""
+
+    def __init__(self, programs: Sequence[tuple[int, Program]], most: int) -> None:
         self.most = most
-        self.inputs = next((one.inputs for one in programs if one is not None), ())
-        self.first: dict[object, Branch] = {}  # the first branch, after None
-        self.values: list[Step | Value | int] = []  # a step on such values, a constant, or the place of an input
+        self.inputs = programs[0][1].inputs if programs else ()
+        self.constants: list[Value] = []
+        self.steps: list[Step] = []
+        self.branches: list[Branch] = []
+        self.values: list[Step | None] = [None] * len(self.inputs)  # steps on such values, inputs and constants
+        self.given = {place: place for place in range(len(self.inputs))}  # the slots of inputs and constants
         self._numbers: dict[object, int] = {}
-        self.length = 0  # in steps
-        self.members = {number for number, one in enumerate(programs) if one is not None and self._add(number, one)}
-        self._numbers.clear()
-
-    def _add(self, number: int, program: Program) -> bool:
-        """Add a program; False where it does not fit to the others, or is too long."""
-        if not 0 < len(program.checks) <= _MOST_GUARDS:
-            return False
-        slots = self._numbered(program)
-        after, outcome, known, checks = self.first, None, set[int](), [*program.checks, None]
-        while (node := after.get(outcome)) is not None:
-            check = checks.pop(0)
-            if check is None or node.guard is None:
-                return False
-            if (node.guard.slot, node.guard.read) != (slots[check.slot], check.read):
-                return False
-            known.update(node.own)
-            after, outcome = node.after, frozen(check.outcome)
-        made: list[Branch] = []  # the branches that are new
-        for check in checks:
-            if check is None:
-                one = Branch(outputs=[slots[x] for x in program.outputs], number=number)
-            else:
-                one = Branch(guard=replace(check, slot=slots[check.slot]))
-            one.own = needed(one.outputs if one.guard is None else [one.guard.slot], known, self._operands)
-            known.update(one.own)
-            made.append(one)
-        count = sum([isinstance(self.values[x], Step) for one in made for x in one.own])
-        if self.length + count > self.most:
-            return False
-        self.length += count
-        for check, one in zip(checks, made, strict=True):
-            after[outcome] = one
-            after, outcome = one.after, None if check is None else frozen(check.outcome)
-        return True
-
-    def _operands(self, number: int) -> tuple[int, ...]:
-        value = self.values[number]
-        return value.operands if isinstance(value, Step) else ()
+        guarded = [(number, one) for number, one in programs if 0 < len(one.checks) <= _MOST_GUARDS]
+        numbered = [(number, one, self._numbered(one)) for number, one in guarded]
+        self.first = len(self.given)
+        for each in numbered:
+            self._add(*each)
 
     def _numbered(self, program: Program) -> list[int]:
         """The number of the value in each slot of a program."""
-        slots = [self._number(("input", place), place) for place in range(len(program.inputs))]
-        slots += [self._number(frozen(value), value) for value in program.constants]
+        slots = [*range(len(program.inputs))]
+        for value in program.constants:
+            slots.append(self._number(frozen(value), None))
+            if slots[-1] not in self.given:
+                self.given[slots[-1]] = len(self.given)
+                self.constants.append(value)
         for step in program.steps:
             operands = tuple([slots[x] for x in step.operands])
             key = step.op.name, operands, frozen(step.attrs) if step.attrs else None
             slots.append(self._number(key, Step(step.op, operands, step.attrs, step.shape)))
         return slots
 
-    def _number(self, key: object, value: Step | Value | int) -> int:
+    def _number(self, key: object, value: Step | None) -> int:
         number = self._numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)
         return number
 
+    def _operands(self, number: int) -> tuple[int, ...]:
+        value = self.values[number]
+        return () if value is None else value.operands
 
-@dataclass(slots=True)
-class Segment:
-    """The slots of some steps, from `first` up to `end`, and what follows each outcome of the guard, by its number.
+    def _add(self, number: int, program: Program, values: Sequence[int]) -> None:
+        """Add a program, unless it does not fit to the others, or is too long."""
+        known, checks, count = dict(self.given), [*program.checks, None], len(self.steps)
+        before, outcome = None, None
+        at: int | None = 0 if self.branches else None
+        while at is not None:
+            one, check = self.branches[at], checks.pop(0)
+            known.update(one.own)
+            if check is None or one.guard is None:
+                return
+            if (one.guard.slot, one.guard.read) != (known.get(values[check.slot]), check.read):
+                return
+            before, outcome = at, frozen(check.outcome)
+            at = one.after.get(outcome)
+        made = [self._branch(program, check, values, known) for check in checks]
+        if len(self.steps) > self.most:
+            del self.steps[count:]
+            return
+        made[-1].number = number
+        for check, one in zip(checks, made, strict=True):
+            if before is not None:
+                self.branches[before].after[outcome] = len(self.branches)
+            one.before = before
+            before, outcome = len(self.branches), None if check is None else frozen(check.outcome)
+            self.branches.append(one)
 
-    Where no guard follows, there are outputs, and the number of the program that they are of.
-    """
-
-    first: int
-    before: int | None  # the number of the segment before it
-    end: int = 0
-    guard: GuardCheck | None = None
-    after: dict[object, int] = field(default_factory=dict)
-    outputs: tuple[int, ...] = ()
-    number: int = 0
-
-
-class Branching:
-    """A program, whose outputs are those of all paths and what guards read, and its segments."""
-
-    def __init__(self, program: Program, segments: Sequence[Segment]) -> None:
-        self.program, self.segments = program, segments
-        self._firsts = [one.first for one in segments]
-
-    def at(self, slot: int) -> int:
-        """The number of the segment that has the step of a slot."""
-        return max(bisect_right(self._firsts, slot) - 1, 0)
-
-    def leads_to(self, one: int, other: int) -> bool:
-        """Whether a segment is another one, or on the way to it."""
-        number: int | None = other
-        while number is not None and number > one:
-            number = self.segments[number].before
-        return number == one
-
-
-def straight(program: Program) -> Branching:
-    """A program as one segment."""
-    end = program.first + len(program.steps)
-    return Branching(program, [Segment(program.first, None, end, outputs=program.outputs)])
-
-
-def branching(paths: Paths) -> Branching:
-    """The program of a tree of paths."""
-    values = paths.values
-    constants = [number for number, value in enumerate(values) if not isinstance(value, Step | int)]
-    first = len(paths.inputs) + len(constants)
-    given = {number: value for number, value in enumerate(values) if isinstance(value, int)}
-    given |= {number: slot for slot, number in enumerate(constants, len(paths.inputs))}
-    steps: list[Step] = []
-    segments: list[Segment] = []
-    pending: list[tuple[Branch, int | None, object, dict[int, int]]] = []
-    pending += [(one, None, None, given) for one in paths.first.values()]
-    while pending:
-        branch, before, outcome, slots = pending.pop()
-        if before is not None:
-            segments[before].after[outcome] = len(segments)
-        one = Segment(first + len(steps), before, number=branch.number)
-        for number in branch.own:
-            value = values[number]
-            if isinstance(value, Step):
-                slots[number] = first + len(steps)
-                steps.append(replace(value, operands=tuple([slots[x] for x in value.operands])))
-        one.end = first + len(steps)
-        one.outputs = tuple([slots[x] for x in branch.outputs])
-        one.guard = None if branch.guard is None else replace(branch.guard, slot=slots[branch.guard.slot])
-        following = list(branch.after.items())
-        for place, (key, child) in enumerate(following):
-            pending.append((child, len(segments), key, slots if place == len(following) - 1 else dict(slots)))
-        segments.append(one)
-    read = [one.guard.slot for one in segments if one.guard is not None]
-    outputs = dict.fromkeys([*[slot for one in segments for slot in one.outputs], *read])
-    kept: tuple[Value, ...] = tuple([values[number] for number in constants])  # type: ignore[misc]
-    return Branching(Program(paths.inputs, kept, tuple(steps), tuple(outputs), ()), segments)
+    def _branch(
+        self, program: Program, check: GuardCheck | None, values: Sequence[int], known: dict[int, int]
+    ) -> Branch:
+        """What is computed for a check, or for the outputs, beside what is known."""
+        wanted = [values[x] for x in (program.outputs if check is None else [check.slot])]
+        one = Branch(self.first + len(self.steps), 0)
+        for x in needed(wanted, known, self._operands):
+            step = self.values[x]
+            assert step is not None
+            known[x] = one.own[x] = self.first + len(self.steps)
+            self.steps.append(replace(step, operands=tuple([known[y] for y in step.operands])))
+        one.end = self.first + len(self.steps)
+        if check is None:
+            one.outputs = tuple([known[x] for x in wanted])
+        else:
+            one.guard = replace(check, slot=known[wanted[0]])
+        return one

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.paths import Paths, branching
+from agrad.engine.compile.paths import paths_of
 from agrad.engine.compile.scalarise import Unexpanded, regular, scalarised, unrolled
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
@@ -218,8 +218,7 @@ def _other(examples: Sequence[Value], known: Any, dice: random.Random) -> list[V
 
 def _are_all(programs: Sequence[Program]) -> bool:
     """Whether every choice of some paths has both outcomes."""
-    tree = branching(Paths(programs, _WORK))
-    return all(one.guard is None or len(one.after) > 1 for one in tree.segments)
+    return all(one.guard is None or len(one.after) > 1 for one in paths_of(programs, _WORK).branches)
 
 
 def refusal(program: Program) -> AgradError:
@@ -234,16 +233,15 @@ def merged(programs: Sequence[Program]) -> Program:
     """One program, without checks, with the results of that path whose choices come out so."""
     if len(programs) == 1:
         return programs[0]
-    known = Paths(programs, _WORK)
-    if len(known.members) < len(programs):  # the derivatives of one read its conditions otherwise
+    tree = paths_of(programs, _WORK)
+    if len(tree.members) < len(programs):  # the derivatives of one read its conditions otherwise
         raise refusal(programs[0])
-    tree = branching(known)
     new = Rewriting(tree.program)
     slots = inserted(new, tree.program, range(len(new.inputs)), lambda new, step, xs: new.shared(step, xs, xs))
 
     def chosen(number: int) -> list[int]:
         """The results behind a choice."""
-        one = tree.segments[number]
+        one = tree.branches[number]
         if one.guard is None:
             return [slots[x] for x in one.outputs]
         condition = slots[one.guard.slot]

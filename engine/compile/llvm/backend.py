@@ -28,7 +28,7 @@ from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, o
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, function, in_pieces, machine
-from agrad.engine.compile.paths import Branching, Paths, branching
+from agrad.engine.compile.paths import Paths, paths_of
 from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import UnwrittenError, lower
@@ -77,6 +77,11 @@ class Lowered(Struct):
     shapes: tuple[tuple[Shape, ...], tuple[Shape, ...]] | None = None
     name: str = "numbers"
     reason: str = ""  # why there is no machine code for it, if that is known
+
+    @property
+    def outputs(self) -> Sequence[Shape]:
+        """The shapes of what its outputs are the entries of."""
+        return [()] * len(self.program.outputs) if self.shapes is None else self.shapes[1]
 
 
 class Native:
@@ -281,26 +286,21 @@ _HOLDS: dict[Callable[[Value], object], tuple[object, object]] = {
 
 
 class Decisions:
-    """The function of some paths through the guards of a function, whose values are numbers.
-
-    `inputs` and `outputs` are the shapes of the arguments, and for each program those of its outputs, of which its
-    numbers are the entries.
-    """
+    """The function of some paths through the guards of a function, whose values are numbers: entries of its results."""
 
     unit = "instructions"
 
-    def __init__(
-        self, paths: Paths, inputs: Sequence[Shape], outputs: Sequence[Sequence[Shape]], has_doubts: bool
-    ) -> None:
+    def __init__(self, paths: Paths, programs: Sequence[Lowered]) -> None:
         self.paths, self.members = paths, paths.members
-        self.has_doubts = has_doubts  # a path that is not known may be one whose numbers are not as expected
-        self._pack = packing(inputs)
-        # Of results, before their number.
-        self._size = max([sum(map(size_of, outputs[number])) for number in self.members])
-        self.text, self.length = self._written(branching(paths))
+        checks = [check for number in paths.members for check in programs[number].program.checks]
+        self.has_doubts = any(one.read is regular for one in checks)  # a path not known may be one of other numbers
+        first, outputs = programs[0], {number: programs[number].outputs for number in self.members}
+        self._pack = packing([()] * len(first.program.inputs) if first.shapes is None else first.shapes[0])
+        self._size = max([sum(map(size_of, shapes)) for shapes in outputs.values()])  # of results, before their number
+        self.text, self.length = self._written(paths)
         self._engine = compiled(self.text, self.length < LONG)
         self._compute = buffered(self._engine, "decide", 8 * (self._size + 1))
-        self._read = _reading({number: reading(outputs[number]) for number in self.members}, 8 * self._size)
+        self._read = _reading({number: reading(shapes) for number, shapes in outputs.items()}, 8 * self._size)
 
     def call(self, values: tuple[Any, ...]) -> tuple[int, tuple[Value, ...]] | None:
         """The number of the specialisation that holds, and its outputs; None where none of these does."""
@@ -324,17 +324,17 @@ class Decisions:
     def _function_of_rows(self) -> Any:
         return function(self._engine, "decide_rows", None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2)
 
-    def _written(self, tree: Branching) -> tuple[str, int]:
+    def _written(self, tree: Paths) -> tuple[str, int]:
         """The text of the function, and how many instructions it has."""
         code, program, inputs = Code(1), tree.program, len(tree.program.inputs)
         head = ["define void @decide(ptr noalias %in, ptr noalias %out) noinline {"]
         head += [*loads("%in", range(inputs)), f"  %number = getelementptr double, ptr %out, i64 {self._size}"]
         slots = [code.argument(f"%x{place}") for place in range(inputs)]
         slots += [code.constant(float(value)) for value in program.constants]
-        known: dict[int, dict[str, str]] = {}  # the instructions on the way to the end of a segment
-        for number, one in enumerate(tree.segments):
+        known: dict[int, dict[str, str]] = {}  # the instructions on the way to the end of a branch
+        for number, one in enumerate(tree.branches):
             if one.before is not None:
-                is_last = number == max(tree.segments[one.before].after.values())
+                is_last = number == max(tree.branches[one.before].after.values())
                 code.known = known.pop(one.before) if is_last else dict(known[one.before])
                 code.lines.append(f"s{number}:")
             for step in program.steps[one.first - program.first : one.end - program.first]:
@@ -345,7 +345,7 @@ class Decisions:
                 continue
             known[number] = code.known
             after = [one.after.get(outcome) for outcome in _HOLDS[one.guard.read]]
-            labels = [f"label %u{number}" if segment is None else f"label %s{segment}" for segment in after]
+            labels = [f"label %u{number}" if branch is None else f"label %s{branch}" for branch in after]
             code.lines.append(f"  %holds{number} = fcmp une double {slots[one.guard.slot].text}, 0x0000000000000000")
             code.lines.append(f"  br i1 %holds{number}, {', '.join(labels)}")
             code.lines += [f"u{number}:", _returned(UNKNOWN)] if None in after else []
@@ -376,28 +376,6 @@ def _reading(parts: Mapping[int, Callable[[Any], tuple[Value, ...]]], end: int) 
     return read
 
 
-def decided(
-    programs: Sequence[Program], most: int, shapes: tuple[Sequence[Shape], Sequence[Sequence[Shape]]] | None = None
-) -> Decisions | None:
-    """The function of some programs, of at most so many steps; None where an operation of them has no machine code.
-
-    `shapes`: of the arguments, and for each program those of its outputs, where they are not all numbers.
-    """
-    fitting = [one if one.is_scalar and all(check.read in _HOLDS for check in one.checks) else None for one in programs]
-    steps = {(s.op.name, repr(s.attrs)): s for one in fitting if one is not None for s in one.steps}
-    try:
-        for step in steps.values():
-            of_step(step)
-    except UnwrittenError:
-        return None
-    numbers = [()] * len(programs[0].inputs), [[()] * len(one.outputs) for one in programs]
-    paths = Paths(fitting, most)
-    if not paths.members:
-        return None
-    has_doubts = any(check.read is regular for number in paths.members for check in programs[number].checks)
-    return Decisions(paths, *(shapes or numbers), has_doubts)
-
-
 class Branches:
     """The function of some paths through the guards of a function."""
 
@@ -419,24 +397,11 @@ class Branches:
         return np.array([UNKNOWN if hit is None else hit[0] for hit in hits])
 
 
-def branched(programs: Sequence[Program], most: int) -> Branches | None:
-    """The function of some programs, of at most so many steps; None where there is no machine code for it."""
-    fitting = [None if any(check.read is bits for check in one.checks) else one for one in programs]
-    paths = Paths(fitting, most)
-    if not paths.members:
-        return None
-    schedule = Schedule(branching(paths))
-    if reason_against(schedule) is not None:
-        return None
-    found = Branches(paths, schedule)
-    return None if found.loops.memory.is_singular else found
-
-
 MOST_JOINED = 60_000  # steps of one function of several specialisations
 _MOST_LOOPS = 4_000  # the same of loops over arrays
 
 
-def joined(paths: Sequence[Lowered]) -> tuple[Decisions | Branches, list[int]] | None:
+def joined(lowered: Sequence[Lowered]) -> tuple[Decisions | Branches, list[int]] | None:
     """One function for at least two of these programs, and the place of the program of each of its numbers.
 
     None where there is none. It is one of numbers or of loops, as most of the programs are; the first ones have
@@ -444,18 +409,29 @@ def joined(paths: Sequence[Lowered]) -> tuple[Decisions | Branches, list[int]] |
     """
     if target.binding() is None:
         return None
-    usable = [place for place, one in enumerate(paths) if not one.reason]
-    of_kind = [[place for place in usable if paths[place].name == name] for name in ("numbers", "loops")]
+    usable = [place for place, one in enumerate(lowered) if not one.reason]
+    of_kind = [[place for place in usable if lowered[place].name == name] for name in ("numbers", "loops")]
     members = max(of_kind, key=len)
-    if len(members) < 2:
-        return None
-    chosen = [paths[place] for place in members]
-    programs = [one.program for one in chosen]
-    code: Decisions | Branches | None
-    if chosen[0].name == "loops":
-        code = branched(programs, _MOST_LOOPS)
-    else:
-        inputs = chosen[0].shapes[0] if chosen[0].shapes is not None else [()] * len(programs[0].inputs)
-        outputs = [one.shapes[1] if one.shapes is not None else [()] * len(one.program.outputs) for one in chosen]
-        code = decided(programs, MOST_JOINED, (inputs, outputs))
+    chosen = [lowered[place] for place in members]
+    code = together(chosen) if len(chosen) > 1 else None
     return None if code is None or len(code.members) < 2 else (code, members)
+
+
+def together(chosen: Sequence[Lowered]) -> Decisions | Branches | None:
+    """The function of some programs, all of numbers or all of loops; None where there is no machine code for it."""
+    programs = [one.program for one in chosen]
+    if chosen[0].name == "loops":
+        paths = paths_of([None if any(c.read is bits for c in one.checks) else one for one in programs], _MOST_LOOPS)
+        schedule = Schedule(paths)
+        if not paths.members or reason_against(schedule) is not None:
+            return None
+        found = Branches(paths, schedule)
+        return None if found.loops.memory.is_singular else found
+    fitting = [one if one.is_scalar and all(c.read in _HOLDS for c in one.checks) else None for one in programs]
+    try:
+        for step in {(s.op.name, repr(s.attrs)): s for one in fitting if one is not None for s in one.steps}.values():
+            of_step(step)
+    except UnwrittenError:
+        return None
+    paths = paths_of(fitting, MOST_JOINED)
+    return Decisions(paths, chosen) if paths.members else None

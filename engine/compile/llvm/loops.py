@@ -59,7 +59,7 @@ class Loops:
         self.program = self.schedule.program
         self.memory = Memory(self.schedule)
         self.driver = Driver(self.schedule, self.memory)
-        paths = self.schedule.branching.segments
+        paths = self.schedule.paths.branches
         self.ends = {one.number: one.outputs for one in paths if one.guard is None}  # the outputs of each path
         self._pool: list[Buffers] = []
 
@@ -224,7 +224,7 @@ class Driver:
         for segment, stage in zip(schedule.belongs, schedule.stages, strict=True):
             staged.setdefault(segment, []).append(stage)
         self._state("s0")
-        body = [line for number in range(len(schedule.branching.segments)) for line in self._segment(number, staged)]
+        body = [line for number in range(len(schedule.paths.branches)) for line in self._segment(number, staged)]
         cases = " ".join([f"i32 {state}, label %{label}" for label, state in self.states.items()])
         head = f"define i32 @run(ptr %tab, ptr %num, i32 %state) {{\n  switch i32 %state, label %unknown [{cases}]"
         end = f"unknown:\n  ret i32 {UNKNOWN}\nfailed:\n  ret i32 {FAILED}\n}}"
@@ -247,7 +247,7 @@ class Driver:
             for stage in of_library:
                 label = f"p{len(self.pauses)}"
                 yield self._pause(Pause(stage.slot, self._state(label))) + f"\n{label}:"
-        one = self.schedule.branching.segments[number]
+        one = self.schedule.paths.branches[number]
         if one.guard is None:
             yield f"  ret i32 {one.number}"
         elif one.guard.read is truth and not self.schedule.program.shape(one.guard.slot):

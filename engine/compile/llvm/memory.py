@@ -44,7 +44,7 @@ class Memory:
         Each with the slot whose array it has; ends of several paths share arrays.
         """
         found, shared = dict[int, int](), dict[object, int]()
-        for one in self.schedule.branching.segments:
+        for one in self.schedule.paths.branches:
             for place, slot in enumerate(one.outputs):
                 if slot in made and one.first <= slot < one.end and slot not in found:
                     found[slot] = shared.setdefault((place, self.program.shape(slot)), slot)

@@ -28,7 +28,7 @@ from itertools import groupby
 
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import of_step
-from agrad.engine.compile.paths import Branching, straight
+from agrad.engine.compile.paths import Paths, straight
 from agrad.engine.compile.symbols import UnwrittenError
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
@@ -40,10 +40,10 @@ _MOST = 48  # rows and columns of small matrices: the products of larger ones ta
 class Schedule:
     """The stages of a program, or of all segments of one that branches, in order."""
 
-    def __init__(self, program: Program | Branching, held: Collection[int] = ()) -> None:
+    def __init__(self, program: Program | Paths, held: Collection[int] = ()) -> None:
         """`held` are inputs that are the same in several calls."""
-        self.branching = straight(program) if isinstance(program, Program) else program
-        self.program, self.held = program, held = self.branching.program, held
+        self.paths = straight(program) if isinstance(program, Program) else program
+        self.program, self.held = program, held = self.paths.program, held
         self.kinds: dict[int, str] = {}
         self.views: dict[int, stages.View] = {}
         self.sums: dict[int, stages.Sum] = {}
@@ -58,7 +58,7 @@ class Schedule:
         self.stored: set[int] = set()  # results of kernels that are needed as arrays
         self._need_arrays()
         self.lowest: list[int] = []  # level of each segment
-        for one in self.branching.segments:
+        for one in self.paths.branches:
             self.lowest.append(lowest := max(self.levels.values(), default=-1) + 1 if one.before is not None else 0)
             for slot in range(one.first, one.end):
                 ready = [self._ready(x, space) for x, space in self._reads(slot)]
@@ -259,7 +259,7 @@ class Schedule:
                 one.joins.append(stages.Join(slot, slot, stages.strides_of(step.shape), 0))
             for part in self.joins.get(slot, ()):
                 space = self.program.shape(part.operand)
-                level = max(self._ready(part.operand, space), self.lowest[self.branching.at(slot)])
+                level = max(self._ready(part.operand, space), self.lowest[self.paths.at(slot)])
                 kernel(space, level, part.operand).joins.append(part)
         home: dict[int, stages.Kernel] = {}
         for key in sorted(wanted, key=lambda key: key[1]):
@@ -279,7 +279,7 @@ class Schedule:
                 stack.pop()
                 continue
             before = home.get(x)
-            if before is not None and not self.branching.leads_to(*map(self._segment, (before.level, kernel.level))):
+            if before is not None and not self.paths.leads_to(*map(self._segment, (before.level, kernel.level))):
                 before = None
             if before is not None and before is not kernel and (x in self.stored or self.calls(self.step(x))):
                 if x not in before.stores:  # computed there, at some expense: it is kept
@@ -329,7 +329,7 @@ class Schedule:
             one = self.systems.get(stage.slot) if isinstance(stage, stages.Library | stages.Alone) else None
             if one is not None and not one.is_lower and one.matrix not in known:
                 factored = done.setdefault(one.matrix, [])
-                if not any(self.branching.leads_to(place, segment) for place in factored):
+                if not any(self.paths.leads_to(place, segment) for place in factored):
                     factored.append(segment)
                     yield segment, stages.Factorise(one.matrix, one.size)
             yield segment, stage

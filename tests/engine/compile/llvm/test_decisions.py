@@ -8,7 +8,7 @@ from refused import refuses
 import agrad.engine as ag
 from agrad.engine.compile import specializations
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.backend import decided
+from agrad.engine.compile.llvm.backend import Lowered, together
 from agrad.engine.errors import AgradError
 from agrad.engine.program.trace import trace
 
@@ -54,7 +54,7 @@ def test_a_path_that_is_not_known_is_traced_and_joins_the_others(soon):
 
 def test_results_are_inside_their_buffer():
     programs = [trace(lambda x: x + 1.0 if x > 0.0 else x, (sign,)) for sign in (1.0, -1.0)]
-    code = decided(programs, 1_000)
+    code = together([*map(Lowered, programs)])
     for x, result in ((0.5, 1.5), (-0.5, -0.5)):
         guarded = np.full(9, 7.25)
         found = np.array([x])
@@ -68,9 +68,9 @@ def test_what_does_not_fit_is_left_out():
     above, below = (trace(lambda x: x + 1.0 if x > 0.0 else x, (sign,)) for sign in (1.0, -1.0))
     other = trace(lambda x: x * 2.0 if x > 1.0 else x, (3.0,))
     plain = trace(lambda x: x * 2.0, (3.0,))
-    code = decided([above, below, other, plain, above], 1_000)
+    code = together([*map(Lowered, [above, below, other, plain, above])])
     assert code.members == {0, 1}
-    assert decided([above], 1_000).call((-2.0,)) is None
+    assert together([Lowered(above)]).call((-2.0,)) is None
 
 
 def test_its_code_is_bounded(soon, monkeypatch):
