@@ -370,14 +370,14 @@ def _of_function(
             xs = [_entered(args[place]) for place in chosen]
             for place, x in zip(chosen, xs, strict=True):
                 moved[place] = OPS["own"].call(x)  # which it may write to: x stays the value to differentiate by
-            result = _released(derive(_called(name, function, moved, xs, keywords), xs), xs)
+            result = _each(derive(_called(name, function, moved, xs, keywords), xs), lambda x: _released(x, xs))
             for x in xs:
                 if x.node.op is None:
                     x.node.requires_grad = False
-        result = result if current().recording else _detached(result)
+        result = result if current().recording else _each(result, Tensor.detach)
         if as_tensors or next(tensors_in([*args, *keywords.values()]), None) is not None:
             return result
-        return _plain(result)
+        return _each(result, lambda x: x if x.node.recorded or x.requires_grad else coerce(x.value))
 
     derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
     return derived
@@ -395,17 +395,11 @@ def _misplaced(name: str, function: Any, why: str) -> AgradError:
     return AgradError("arity", message, fixes=fixes, facts=WrongPlace())
 
 
-def _detached(result: Any) -> Any:
+def _each(result: Any, change: Callable[[Tensor], Any]) -> Any:
+    """A result, or a tuple of results in tuples, with each value changed."""
     if isinstance(result, tuple):
-        return tuple(map(_detached, result))
-    return result.detach() if isinstance(result, Tensor) else result
-
-
-def _plain(result: Any) -> Any:
-    if isinstance(result, tuple):
-        return tuple(map(_plain, result))
-    has_graph = not isinstance(result, Tensor) or result.node.recorded or result.requires_grad
-    return result if has_graph else coerce(result.value)
+        return tuple([_each(one, change) for one in result])
+    return change(result) if isinstance(result, Tensor) else result
 
 
 def _entered(value: Any) -> Tensor:
@@ -459,11 +453,9 @@ def _derived(y: Tensor, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]
         return derive(y, xs, False)
 
 
-def _released(result: Any, xs: list[Tensor]) -> Any:
+def _released(result: Tensor, xs: list[Tensor]) -> Tensor:
     """A result without its graph, unless that contains other leaves than the arguments."""
-    if isinstance(result, tuple):
-        return tuple(_released(one, xs) for one in result)
-    if not isinstance(result, Tensor) or _has_leaves([result.node], xs):
+    if _has_leaves([result.node], xs):
         return result
     return _linked("stop", result, False) if _is_traced(result.node, xs) else result.detach()
 

@@ -150,10 +150,9 @@ def _alone(program: Program, step: Step, kind: str) -> tuple[float, str]:
         count, length = step.attrs["count"], len(step.attrs["body"].native.program.steps)
         what = f"{counted(count, 'iteration')} of {counted(length, 'instruction')}"
         return _KERNEL + count * _INSTRUCTION * length, f"{name}, {what}"
-    size, *columns = step.shape
-    right = counted(columns[0], "column") if columns else "a vector"
+    size, right = step.shape[0], counted(step.shape[1], "column") if len(step.shape) > 1 else "a vector"
     text = f"a system of equations is solved, {size}x{size}, for {right}"
-    return _FACTORED + _PRODUCT * size**2 * (columns[0] if columns else 1), text
+    return _FACTORED + _PRODUCT * size * size_of(step.shape), text
 
 
 def _by_itself(step: Step) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.arguments import Arguments, row_of
@@ -21,6 +22,7 @@ from agrad.engine.program.ir import Diverged, GuardCheck, Input, Program, unchec
 from agrad.engine.program.trace import data_of
 from agrad.engine.values import Array, Shape, coerce, describe, format_shape, np, whole
 
+ALL = slice(None)
 PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
 _SHORT = 64  # rows: a shorter piece is filled up
 _WORK = 10_000_000  # numbers that numpy computes in about the time that it takes to compile machine code
@@ -104,34 +106,26 @@ class Columns:
 
     def _fill(self, columns: list[Array], outs: list[Array], threads: int | None) -> None:
         """One piece: by the specialisations known, then by those that its rows need."""
-        shapes = [out.shape[1:] for out in outs]
-        places = self._together(columns, outs, threads)  # of the rows that are still to be done; None for all
-        if places is not None:
-            columns = [x[places] for x in columns]
-            if not len(places):
-                return
+        shapes, places = [out.shape[1:] for out in outs], self._together(columns, outs, threads)
         known = [one for one in self.specializations.known if not one.is_of_data]
-        while True:
+        while len(places):  # of the rows that are still to be done
+            here = columns if len(places) == len(columns[0]) else [x[places] for x in columns]
             is_new = not known
-            used = self.specializations.at(row_of(columns, 0)) if is_new else known.pop(0)
+            used = self.specializations.at(row_of(here, 0)) if is_new else known.pop(0)
             if not self._fits(used, shapes):
                 if not is_new:
                     continue
                 raise AgradError("shape", "map: the results of the rows have different shapes")
-            good, found = self._by(used, columns, shapes, threads)
-            if places is None and good is None:
-                _put(outs, found, slice(None))
+            good, found = self._by(used, here, shapes, threads)
+            if good is ALL or good.all():
+                _put(outs, found, places if here is not columns else slice(None))
                 return
-            places = np.arange(len(columns[0])) if places is None else places
-            good = np.ones(len(places), dtype=bool) if good is None else good
             _put(outs, [x[good] if np.shape(x) else x for x in found], places[good])
             if is_new and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
-                _put(outs, used.code.call(*row_of(columns, 0)), places[0])
+                _put(outs, used.code.call(*row_of(here, 0)), places[0])
                 good[0] = True
-            places, columns = places[~good], [x[~good] for x in columns]
-            if not len(places):
-                return
-            if not self.of_numbers:
+            places = places[~good]
+            if len(places) and not self.of_numbers:
                 called = used.called_natively if used.native is not None else used.called
                 self.specializations.note(len(places) * called)
 
@@ -140,7 +134,7 @@ class Columns:
         return used.shapes == shapes[: len(used.shapes)] and used.template == self.template
 
     def _together(self, columns: list[Array], outs: list[Array], threads: int | None) -> Any:
-        """Compute rows whose specialisations are one function; the places of the others, None for all.
+        """Compute rows whose specialisations are one function; the places of the others.
 
         That says which one holds, and the code of this one computes the row: so a row has the same bits whenever the
         function is made, which may sum up in another order. Functions of numbers need none: eight rows are computed at
@@ -148,7 +142,7 @@ class Columns:
         """
         together = self.specializations.together
         if together is None or self.of_numbers:
-            return None
+            return _every(len(columns[0]))
         shapes, numbers = [out.shape[1:] for out in outs], together.code.which(columns, threads)
         left = np.ones(len(numbers), dtype=bool)
         for number in np.unique(numbers[numbers >= 0]).tolist():
@@ -156,15 +150,14 @@ class Columns:
             if not (self._fits(used, shapes) and self._pays(used)):
                 continue
             good, found = self._by(used, [x[places] for x in columns], shapes, threads)
-            places, found = (places, found) if good is None else (places[good], [x[good] for x in found])
-            _put(outs, found, places)
-            left[places] = False
+            _put(outs, [x[good] for x in found], places[good])
+            left[places[good]] = False
         return np.flatnonzero(left)
 
     def _by(
         self, used: Specialization, columns: list[Array], shapes: list[Shape], threads: int | None
     ) -> tuple[Any, list[Any]]:
-        """The outputs of some rows by one specialisation, and for which of the rows it holds; None for all."""
+        """For which of some rows a specialisation holds, and their outputs by it."""
         rows, count = len(columns[0]), len(shapes)
         if used.is_of_data:  # no other row is needed: the first is computed by itself
             return np.zeros(rows, dtype=bool), [np.empty((rows, *shape)) for shape in shapes]
@@ -180,9 +173,9 @@ class Columns:
         else:
             found, good = [np.empty((rows, *shape)) for shape in shapes], np.ones(rows, dtype=bool)
             _compute(used, columns, range(rows), found, good)
-            return None if good.all() else good, found
+            return good, found
         if not checks:
-            return None, found
+            return ALL, found
         good, doubtful = np.ones(rows, dtype=bool), np.zeros(rows, dtype=bool)
         for check, column in zip(checks, found[count:], strict=True):
             if check.read is regular:
@@ -191,10 +184,9 @@ class Columns:
                 good &= (np.asarray(column) != 0.0) == check.outcome
             else:
                 good &= np.array([check.holds(x) for x in np.broadcast_to(column, (rows,)).tolist()])
-        _compute(
-            used, columns, np.flatnonzero(doubtful & good).tolist(), found[:count], good
-        )  # these say what is wrong
-        return None if good.all() else good, found[:count]
+        which = np.flatnonzero(doubtful & good).tolist()  # these say what is wrong
+        _compute(used, columns, which, found[:count], good)
+        return good, found[:count]
 
     def _over_arrays(self, used: Specialization, columns: list[Array], rows: int) -> list[Any]:
         length = PIECE if rows > PIECE // 2 else max(_SHORT, 1 << (rows - 1).bit_length())
@@ -208,6 +200,12 @@ class Columns:
         rest = length - rows  # for which the last row is repeated: there is code for this length
         found = code.call(*[np.append(x, np.full(rest, x[-1])) if rest else x for x in columns])
         return [x if isinstance(x, float) else x[:rows] for x in found]
+
+
+@lru_cache(maxsize=4)  # numpy takes as long to count rows as to multiply them
+def _every(rows: int) -> Any:
+    """The places of all rows."""
+    return np.arange(rows)
 
 
 def _put(outs: Sequence[Array], found: Sequence[Any], places: Any) -> None:

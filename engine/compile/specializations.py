@@ -312,7 +312,7 @@ class Specializations:
         """The specialisation that holds at some values, and its outputs."""
         self.calls += 1  # by several threads, it may miss some: it affects only speed
         if self.together is not None:
-            hit = self.together.code.call(values)
+            hit = self.together.code.along(values)
             if hit is not None:
                 return self.together.members[hit[0]], hit[1]
         known = self.known if self.together is None or self.together.code.has_doubts else self.fresh

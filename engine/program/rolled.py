@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from agrad.engine.core.graph import Node, collecting_later
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.closed import flat, joined, split
+from agrad.engine.program.closed import Parts, flat, joined, split
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step, assembled
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
@@ -341,10 +341,8 @@ class _Roller:
         rows = [self._rows_of(key) for key in row]
         same = [self._handle(slot) for slot in same_slots]
         shapes = self._shapes()
-        tables = [FUNCTIONS["reshape"].call(x, (count, prod(s))) for x, s in zip(rows, shapes[1], strict=True)]
-        table = FUNCTIONS["concat"].call(tuple(tables), axis=1) if tables else np.zeros((count, 0))
-        parts = [*map(flat, starts), flat(table), *map(flat, same)]
-        x = joined(parts)
+        parts = [Parts(tuple(starts)), Parts(tuple(rows), is_rows=True), Parts(tuple(same))]
+        x = joined([one.packed() for one in parts if one.leaves])
         if not isinstance(x, Tensor):
             return False
         body = _body(inner, shapes, [starts, [x[0] for x in rows], same], self.width)

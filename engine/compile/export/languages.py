@@ -19,32 +19,10 @@ from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.formulas import in_agrad, in_latex
 from agrad.engine.compile.export.source import CHOICE, Formula, Language, Lines, Results, source, spread
 from agrad.engine.compile.llvm.stages import strides_of
+from agrad.engine.text import beside, tables
 
-_MATH = (
-    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt hypot "
-    "pow erf erfc fmod fabs sqrt floor ceil trunc rint copysign"
-).split()
-_REST = (  # of math.h
-    "j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
-    "llround nearbyint lrint llrint nan nextafter nexttoward scalbn scalbln scalb ilogb logb ldexp frexp modf "
-    "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify"
-).split()
-_WORDS = (
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "asm typeof typeof_unqual bool true false nullptr alignas alignof constexpr static_assert thread_local main value "
-    "grad hess math_errhandling "
-    "unix linux HUGE HUGE_VAL HUGE_VALF HUGE_VALL INFINITY NAN NULL MAXFLOAT RAND_MAX EXIT_FAILURE EXIT_SUCCESS "
-    "DOMAIN OVERFLOW"
-).split()
-
-_LIBRARY = (  # of stdlib.h, and what compilers know without a header: an argument may be called so
-    "abort abs atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc mblen "
-    "mbstowcs mbtowc qsort rand realloc srand strtod strtof strtol strtold strtoll strtoul strtoull "
-    "system wcstombs wctomb alloca index memchr memcmp memcpy memmove memset printf puts putchar scanf strcat "
-    "strchr strcmp strcpy strlen strncmp"
-).split()
-
+_NAMES = tables(beside(__file__, "names.txt"))
+_MATH = [*_NAMES["C functions"]]
 _NAME = r"[A-Za-z_]\w*"
 _DECLARED = r"const (?:double|int) (\w+) ="
 
@@ -54,8 +32,10 @@ class C(Language):
 
     name = "C"
     functions: ClassVar[dict[str, str]] = {name: name for name in _MATH}
-    words = frozenset([*_MATH, *_REST, *_WORDS, *(f"{name}{suffix}" for name in (*_MATH, *_REST) for suffix in "fl")])
-    declared = frozenset(_LIBRARY)
+    words = frozenset(
+        [f"{name}{suffix}" for name in (*_MATH, *_NAMES["C other functions"]) for suffix in ("", "f", "l")]
+    ).union(_NAMES["C words"])
+    declared = frozenset(_NAMES["C library"])
     doubtful = r"_.*|[A-Z][A-Z0-9_]+|\w+_t"  # the headers of a system may define such names, as macros or types
 
     nan, infinity = "NAN", "INFINITY"
@@ -110,31 +90,9 @@ def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) ->
         yield from ready.get(place, ())
 
 
-_JAVASCRIPT_MATH = (
-    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p cbrt hypot sqrt "
-    "floor ceil trunc"
-).split()
-_JAVASCRIPT_WORDS = (
-    "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
-    "false finally for function if implements import in instanceof interface let new null package private protected "
-    "public return static super switch this throw true try typeof var void while with yield "
-    "Math Object Array Float64Array Number Infinity NaN undefined globalThis value grad hess"
-).split()
-
-
-# As in C. Math.pow has nan for 1**nan and (-1)**inf, and Math.round rounds halves up.
-_JAVASCRIPT_HELPERS = {
-    "exp2": "const exp2 = (x) => Math.pow(2, x);",
-    "fmod": "const fmod = (x, y) => x % y;",
-    "pow": "const pow = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));",
-    "rint": "const rint = (x) => (Math.abs(x % 1) === 0.5 ? 2*Math.round(x/2) : Math.round(x));",
-    "copysign": "const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));",
-}
-_JAVASCRIPT_FUNCTIONS = {
-    **{name: f"Math.{name}" for name in _JAVASCRIPT_MATH},
-    **{name: name for name in _JAVASCRIPT_HELPERS},
-    "fabs": "Math.abs",
-}
+_JAVASCRIPT_HELPERS = _NAMES["JavaScript helpers"]
+_JAVASCRIPT_FUNCTIONS = {name: f"Math.{name}" for name in _NAMES["JavaScript functions"]}
+_JAVASCRIPT_FUNCTIONS |= {name: name for name in _JAVASCRIPT_HELPERS} | {"fabs": "Math.abs"}
 _JAVASCRIPT_ERF = "\n".join(special.in_javascript(name, _JAVASCRIPT_FUNCTIONS) for name in ("erf_near", "erfc", "erf"))
 
 
@@ -143,7 +101,7 @@ class JavaScript(Language):
 
     name = "JavaScript"
     functions: ClassVar[dict[str, str]] = _JAVASCRIPT_FUNCTIONS | {"erf": "agrad_erf", "erfc": "agrad_erfc"}
-    words = frozenset(_JAVASCRIPT_WORDS)
+    words = frozenset(_NAMES["JavaScript words"])
     same = ("===", "!==")
     nan, infinity = "NaN", "Infinity"
     helpers = _JAVASCRIPT_HELPERS | dict.fromkeys(("agrad_erf", "agrad_erfc"), _JAVASCRIPT_ERF)
@@ -171,51 +129,9 @@ class JavaScript(Language):
         return "\n".join(lines)
 
 
-_TOTAL = "atan atan2 asinh tanh cbrt hypot erf erfc copysign".split()
-
-
-def _helper(name: str, arguments: str, text: str) -> str:
-    return f"def {name}({arguments}):\n    {text}"
-
-
-def _or_infinite(name: str, infinite: str) -> str:
-    """A function that overflows."""
-    text = f"try:\n        return math.{name}(x)\n    except OverflowError:\n        return {infinite}"
-    return _helper(name, "x", text)
-
-
-# Python raises where IEEE 754 has a result: some functions, the condition under which they do not, and that result.
-_PARTIAL = (
-    ("sin cos tan", "math.isfinite(x)", "math.nan"),
-    ("asin acos", "abs(x) <= 1.0", "math.nan"),
-    ("log log2 log10", "x > 0.0", "math.nan if x else -math.inf"),
-    ("log1p", "x > -1.0", "-math.inf if x == -1.0 else math.nan"),
-    ("sqrt", "x >= 0.0", "math.nan"),
-    ("acosh", "x >= 1.0", "math.nan"),
-    ("atanh", "abs(x) < 1.0", "x*math.inf if abs(x) == 1.0 else math.nan"),
-)
+# Python raises where IEEE 754 has a result: functions that give it.
 _HELPERS = {
-    **{
-        name: _helper(name, "x", f"return math.{name}(x) if {defined} else {otherwise}")
-        for names, defined, otherwise in _PARTIAL
-        for name in names.split()
-    },
-    **{name: _or_infinite(name, "math.inf") for name in ("exp", "exp2", "expm1", "cosh")},
-    "sinh": _or_infinite("sinh", "math.copysign(math.inf, x)"),
-    "divide": _helper("divide", "x, y", "return x/y if y else x*math.copysign(math.inf, y)"),
-    "fmod": _helper("fmod", "x, y", "return math.fmod(x, y) if math.isfinite(x) and y else math.nan"),
-    "pow": """def pow(x, y):
-    is_odd = math.isfinite(y) and y % 2.0 == 1.0
-    try:
-        return math.pow(x, y)
-    except OverflowError:
-        return -math.inf if x < 0.0 and is_odd else math.inf
-    except ValueError:
-        return math.nan if x else math.copysign(math.inf, x) if is_odd else math.inf""",
-    **{
-        name: _helper(name, "x", f"return math.copysign({called}(x), x) if math.isfinite(x) else x")
-        for name, called in (("floor", "math.floor"), ("ceil", "math.ceil"), ("trunc", "math.trunc"), ("rint", "round"))
-    },
+    name: text for text, name in re.findall(r"^(def (\w+).*(?:\n .*)*)", beside(__file__, "helpers.txt"), re.MULTILINE)
 }
 
 
@@ -230,7 +146,7 @@ class Python(Language):
     choice = Formula("{1} if {0} else {2}", CHOICE)
     nan, infinity = "math.nan", "math.inf"
     functions: ClassVar[dict[str, str]] = {
-        **{name: f"math.{name}" for name in _TOTAL},
+        **{name: f"math.{name}" for name in _NAMES["Python functions"]},
         **{name: name for name in _HELPERS if name != "divide"},
         "fabs": "abs",
     }

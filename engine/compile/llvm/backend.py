@@ -16,7 +16,6 @@ become numbers are passed entry by entry. `Branches` is for loops over arrays. `
 from __future__ import annotations
 
 import ctypes
-import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -24,7 +23,7 @@ from typing import Any
 
 from agrad.engine.compile.arguments import packing, reading, row_of, strictly_packing
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, of_vectors, stores
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, of_vectors, stores, template
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, function, in_pieces, machine
@@ -36,7 +35,6 @@ from agrad.engine.core.guards import bits, truth
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import arranged, frozen
 from agrad.engine.struct import Struct
-from agrad.engine.text import beside
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
@@ -258,15 +256,8 @@ def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes
     for i, text in enumerate(outputs):
         opening += _pointer("out", "outs", i)
         after.append(f"  call void @put(ptr %out{i}, i64 %row, i64 %left, {number} {text}, ptr %room)")
-    filled = {
-        "OPENING": "\n".join(opening),
-        "BLOCKS": "\n".join(counted("row", "entry", "%end", (*before, *lines, *after), "%first", lanes)),
-        "ATTRIBUTES": of_vectors(lanes),
-        "NUMBER": number,
-        "LANES": str(lanes),
-    }
-    text = beside(__file__, "columns.ll").partition("\n\n")[2]
-    return re.sub("[A-Z]{5,}", lambda word: filled[word[0]], text)
+    blocks = "\n".join(counted("row", "entry", "%end", (*before, *lines, *after), "%first", lanes))
+    return template("columns.ll", lanes, OPENING="\n".join(opening), BLOCKS=blocks, ATTRIBUTES=of_vectors(lanes))
 
 
 def _pointer(name: str, array: str, i: int) -> list[str]:
@@ -302,7 +293,7 @@ class Decisions:
         self._compute = buffered(self._engine, "decide", 8 * (self._size + 1))
         self._read = _reading({number: reading(shapes) for number, shapes in outputs.items()}, 8 * self._size)
 
-    def call(self, values: tuple[Any, ...]) -> tuple[int, tuple[Value, ...]] | None:
+    def along(self, values: tuple[Any, ...]) -> tuple[int, tuple[Value, ...]] | None:
         """The number of the specialisation that holds, and its outputs; None where none of these does."""
         return self._compute(self._pack(*values), self._read)  # type: ignore[no-any-return]
 
@@ -350,14 +341,8 @@ class Decisions:
             code.lines.append(f"  br i1 %holds{number}, {', '.join(labels)}")
             code.lines += [f"u{number}:", _returned(UNKNOWN)] if None in after else []
         body = "\n".join((*head, *code.lines, "}"))
-        each = (
-            f"  %from = mul i64 %row, {inputs}\n  %given = getelementptr double, ptr %in, i64 %from",
-            f"  %to = mul i64 %row, {self._size + 1}\n  %found = getelementptr double, ptr %out, i64 %to",
-            "  call void @decide(ptr %given, ptr %found)",
-        )
-        rows = "define void @decide_rows(ptr %in, ptr %out, i64 %first, i64 %end) {\nentry:"
-        text = "\n".join((rows, *counted("row", "entry", "%end", each, "%first"), "  ret void\n}"))
-        return module([code], body, text), len(code.lines)
+        rows = template("decisions.ll", 1, INPUTS=str(inputs), OUTPUTS=str(self._size + 1))
+        return module([code], body, rows), len(code.lines)
 
 
 def _returned(number: int) -> str:
@@ -376,24 +361,20 @@ def _reading(parts: Mapping[int, Callable[[Any], tuple[Value, ...]]], end: int) 
     return read
 
 
-class Branches:
-    """The function of some paths through the guards of a function."""
+class Branches(Loops):
+    """The function of some paths through the guards of a function, which is called by `along`."""
 
     unit = "operations on arrays and numbers"
 
-    def __init__(self, paths: Paths, schedule: Schedule) -> None:
-        self.paths, self.members = paths, paths.members
-        self.loops = Loops(schedule)
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__(schedule)
+        self.paths, self.members = schedule.paths, schedule.paths.members
         self.has_doubts = bool(schedule.systems)  # a path that is not known may be one with a singular matrix
         self.length = len(schedule.program.steps)
 
-    def call(self, values: tuple[Value, ...]) -> tuple[int, tuple[Value, ...]] | None:
-        """The number of the specialisation that holds, and its outputs; None where none of these does."""
-        return self.loops.along(values)
-
     def which(self, columns: Sequence[Array], threads: int | None) -> Any:
         """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
-        hits = [self.call(row_of(columns, row)) for row in range(len(columns[0]))]
+        hits = [self.along(row_of(columns, row)) for row in range(len(columns[0]))]
         return np.array([UNKNOWN if hit is None else hit[0] for hit in hits])
 
 
@@ -425,8 +406,8 @@ def together(chosen: Sequence[Lowered]) -> Decisions | Branches | None:
         schedule = Schedule(paths)
         if not paths.members or reason_against(schedule) is not None:
             return None
-        found = Branches(paths, schedule)
-        return None if found.loops.memory.is_singular else found
+        found = Branches(schedule)
+        return None if found.memory.is_singular else found
     fitting = [one if one.is_scalar and all(c.read in _HOLDS for c in one.checks) else None for one in programs]
     try:
         for step in {(s.op.name, repr(s.attrs)): s for one in fitting if one is not None for s in one.steps}.values():

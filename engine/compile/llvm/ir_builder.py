@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from agrad.engine.compile.llvm.target import definitions, machine, missing, target
 from agrad.engine.compile.symbols import UnwrittenError, Writer, lower
 from agrad.engine.program.ir import Step
+from agrad.engine.text import beside
 
 
 class Code(Writer):
@@ -99,6 +100,12 @@ def module(codes: Iterable[Code], *parts: str) -> str:
     functions = [line for lanes, names in called.items() for line in definitions(names, lanes)]
     intrinsics = [line for code in codes for line in code.declared()]
     return "\n\n".join(dict.fromkeys((*functions, *intrinsics, *parts)))
+
+
+def template(name: str, lanes: int, **words: str) -> str:
+    """The text of a file of LLVM's code for so many lanes, without what it says first, with its words filled in."""
+    words |= {"NUMBER": f"<{lanes} x double>", "LANES": str(lanes)}
+    return re.sub("[A-Z]{5,}", lambda word: words[word[0]], beside(__file__, name).partition("\n\n")[2])
 
 
 def of_step(step: Step) -> Code:

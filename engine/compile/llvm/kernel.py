@@ -14,7 +14,7 @@ S.T = Y.T P inv(L.T) inv(U.T).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -245,8 +245,7 @@ class KernelCode:
         if stride == 1:
             return code.argument(self._load(code, f"{one.name}.row", at, mask))
         name = f"%{code.prefix}{len(code.lines)}"
-        code.lines.append(f"  {name}.by = mul i64 {at}, {stride}")
-        code.lines.append(f"  {name}.row = getelementptr double, ptr {one.name}.row, i64 {name}.by")
+        code.lines += entry(f"{name}.row", "double", f"{one.name}.row", 0, [(at, stride)])
         return code.argument(self._gathered(code, f"{name}.row", self._counted(stride), mask))
 
     def _load(self, code: Code, row: str, at: str, mask: str, unit: str = "double") -> str:
@@ -264,8 +263,7 @@ class KernelCode:
     def _write(self, code: Code, row: str, value: Symbol, at: str, mask: str, stride: int = 1) -> None:
         name = f"%{code.prefix}{len(code.lines)}"
         if stride != 1:
-            code.lines.append(f"  {name}.by = mul i64 {at}, {stride}")
-            code.lines.append(f"  {name}.row = getelementptr double, ptr {row}, i64 {name}.by")
+            code.lines += entry(f"{name}.row", "double", row, 0, [(at, stride)])
             apart = f"<{self.lanes} x i64> {self._counted(stride)}"
             code.lines.append(f"  {name} = getelementptr double, ptr {name}.row, {apart}")
             given = f"{self.number} {value.text}, <{self.lanes} x ptr> {name}, i32 8, <{self.lanes} x i1> "
@@ -276,37 +274,9 @@ class KernelCode:
         code.lines.append(store(value.text, name, self.lanes, mask))
 
 
-def helpers(lanes: int) -> Sequence[str]:
-    """What kernels call, and the declarations of LLVM's own functions."""
-    v, mask, places = f"<{lanes} x double>", f"<{lanes} x i1>", f"<{lanes} x i64>"
-    head = "define internal void @divide(ptr %row, i64 %count, double %by) {\nentry:"
-    divided = (
-        "  %at = getelementptr double, ptr %row, i64 %i\n  %x = load double, ptr %at, align 1",
-        "  %y = fdiv double %x, %by\n  store double %y, ptr %at, align 1",
-    )
-    return (
-        "\n".join((head, *counted("i", "entry", "%count", divided), "  ret void\n}")),
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-        f"declare {v} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {mask}, {v})",
-        f"declare {places} @llvm.masked.load.v{lanes}i64.p0(ptr, i32, {mask}, {places})",
-        f"declare void @llvm.masked.store.v{lanes}f64.p0({v}, ptr, i32, {mask})",
-        f"declare void @llvm.masked.scatter.v{lanes}f64.v{lanes}p0({v}, <{lanes} x ptr>, i32, {mask})",
-        f"declare {v} @llvm.masked.gather.v{lanes}f64.v{lanes}p0(<{lanes} x ptr>, i32, {mask}, {v})",
-        f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, {v})",
-        f"declare {v} @llvm.fma.v{lanes}f64({v}, {v}, {v})",
-    )
-
-
 # Stages that are no loop over the entries of a result
 
 _ROWS = 4  # of a product that are computed side by side
-
-HELPERS = (
-    *[f'@{letter}.letter = private constant [1 x i8] c"{letter}"' for letter in "LUNTR"],
-    "@one.number = private constant double 1.0",
-    "@one.count = private constant i32 1",
-    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-)
 
 
 def _stage(name: str, *lines: str) -> str:
@@ -314,47 +284,68 @@ def _stage(name: str, *lines: str) -> str:
     return "\n".join((f"define internal void @{name}(ptr %tab, ptr %num) {{\nentry:", *lines, "  ret void\n}"))
 
 
-def numbers_code(name: str, schedule: Schedule, stage: stages.Numbers, memory: Memory, code: Code) -> str:
+class _Reader:
+    """Code of numbers, which reads entries one by one."""
+
+    def __init__(self, memory: Memory, code: Code) -> None:
+        self.memory, self.code = memory, code
+
+    def opened(self, name: int, view: View) -> Iterator[str]:
+        """The lines that name the address of what is read, unless it is known."""
+        if self.memory.program.shape(view.slot):
+            if view.table is not None:
+                yield self.memory.table(view, f"%places{name}")
+            yield self.memory.array(view.slot, f"%in{name}")
+        elif self.memory.value(view.slot) is None:
+            yield self.memory.number(view.slot, f"%in{name}")
+
+    def read(self, name: int, view: View, places: Mapping[int, str], shape: Shape = ()) -> Symbol:
+        """The entry at these places of a view of a shape."""
+        if not self.memory.program.shape(view.slot):
+            value = self.memory.value(view.slot)
+            return self.code.constant(value) if value is not None else self._loaded(f"%in{name}")
+        if view.table is None:
+            return self._loaded(self.address(f"%in{name}", "double", view.offset, view.strides, places))
+        at = self.address(f"%places{name}", "i64", 0, strides_of(shape), places)
+        found = f"%g{len(self.code.lines)}"
+        place = f"  {found}.place = load i64, ptr {at}"
+        self.code.lines.append(f"{place}\n  {found} = getelementptr double, ptr %in{name}, i64 {found}.place")
+        return self._loaded(found)
+
+    def _loaded(self, at: str) -> Symbol:
+        name = f"%g{len(self.code.lines)}"
+        self.code.lines.append(f"  {name} = load double, ptr {at}, align 1")
+        return self.code.argument(name)
+
+    def address(self, base: str, unit: str, offset: int, strides: Shape, places: Mapping[int, str]) -> str:
+        """The address of the entry at these places."""
+        name = f"%g{len(self.code.lines)}"
+        self.code.lines += entry(name, unit, base, offset, [(places[axis], x) for axis, x in enumerate(strides)])
+        return name
+
+
+def numbers_code(name: str, stage: stages.Numbers, memory: Memory, code: Code) -> str:
     """A function that computes steps on numbers."""
-    lines, found = code.lines, dict[int, Symbol]()
-
-    def operand(slot: int) -> Symbol:
-        view = schedule.views.get(slot)
-        base = slot if view is None else view.slot
-        value = memory.value(base)
-        if value is not None:
-            return code.constant(value)
-        if view is not None and memory.program.shape(base):
-            lines.append(memory.array(base, f"%a{slot}"))
-            lines.extend(entry(f"%x{slot}.at", "double", f"%a{slot}", view.offset))
-            lines.append(f"  %x{slot} = load double, ptr %x{slot}.at, align 1")
-        else:
-            lines.append(memory.load(base, f"%x{slot}"))
-        return code.argument(f"%x{slot}")
-
+    reader, found = _Reader(memory, code), dict[int, Symbol]()
     for slot in stage.steps:
-        step = schedule.step(slot)
+        step = memory.schedule.step(slot)
         for x in step.operands:
             if x not in found:
-                found[x] = operand(x)
+                code.lines += reader.opened(x, memory.schedule.base(x))
+                found[x] = reader.read(x, memory.schedule.base(x), {})
         found[slot] = lower(step.op, [found[x] for x in step.operands], step.attrs)
-        lines.append(memory.number(slot, f"%y{slot}"))
-        lines.append(f"  store double {found[slot].text}, ptr %y{slot}, align 1")
-    return _stage(name, *lines)
+        code.lines.append(memory.number(slot, f"%y{slot}"))
+        code.lines.append(f"  store double {found[slot].text}, ptr %y{slot}, align 1")
+    return _stage(name, *code.lines)
 
 
 def scatter_code(name: str, slot: int, memory: Memory) -> str:
     """A function that adds the entries of an array into zeros, in their order, each at a place that a table lists."""
-    added = (
-        "  %p = getelementptr i64, ptr %places, i64 %i\n  %place = load i64, ptr %p",
-        "  %from = getelementptr double, ptr %in, i64 %i\n  %x = load double, ptr %from, align 1",
-        "  %to = getelementptr double, ptr %out, i64 %place\n  %y = load double, ptr %to, align 1",
-        "  %sum = fadd double %y, %x\n  store double %sum, ptr %to, align 1",
-    )
     (operand,), places = memory.schedule.step(slot).operands, memory.schedule.scatters[slot]
     given = memory.array(slot, "%out"), memory.array(operand, "%in"), memory.table(places, "%places")
     count, length = [size_of(memory.program.shape(x)) for x in (operand, slot)]
-    return _stage(name, *given, zeros("%out", length), *counted("i", "entry", count, added))
+    call = f"  call void @scatter(ptr %in, ptr %places, i64 {count}, ptr %out)"
+    return _stage(name, *given, zeros("%out", length), call)
 
 
 class Product(NamedTuple):
@@ -373,8 +364,9 @@ def product_code(name: str, slot: int, memory: Memory, routines: dict[Product, s
     left, right = map(schedule.base, operands)
     for side, view in (("left", left), ("right", right)):
         lines += [memory.array(view.slot, f"%{side}.0"), *entry(f"%{side}", "double", f"%{side}.0", view.offset)]
-    sizes = (*memory.program.shape(operands[0]), memory.program.shape(slot)[1])
-    routine = routines.setdefault(Product(*sizes, left.strides, right.strides), f"product{len(routines)}")
+    (rows, inner), columns = memory.program.shape(operands[0]), memory.program.shape(slot)[1]
+    product = Product(rows, inner, columns, left.strides, right.strides)
+    routine = routines.setdefault(product, f"product{len(routines)}")
     return _stage(name, *lines, f"  call void @{routine}(ptr %out, ptr %left, ptr %right)")
 
 
@@ -394,10 +386,9 @@ class Routine:
         if self.is_copied:  # the right matrix with its rows side by side
             down, across = product.right
             copied = (
-                f"  %ca = mul i64 %ci, {down}\n  %cb = mul i64 %cj, {across}\n  %cc = add i64 %ca, %cb",
-                "  %cp = getelementptr double, ptr %given, i64 %cc\n  %cx = load double, ptr %cp, align 1",
-                f"  %cd = mul i64 %ci, {product.columns}\n  %ce = add i64 %cd, %cj",
-                "  %cq = getelementptr double, ptr %right, i64 %ce\n  store double %cx, ptr %cq, align 1",
+                *entry("%cp", "double", "%given", 0, [("%ci", down), ("%cj", across)]),
+                *entry("%cq", "double", "%right", 0, [("%ci", product.columns), ("%cj", 1)]),
+                "  %cx = load double, ptr %cp, align 1\n  store double %cx, ptr %cq, align 1",
             )
             yield f"  %right = alloca [{product.inner * product.columns} x double], align 64"
             yield from nested([("ci", product.inner), ("cj", product.columns)], copied)
@@ -415,36 +406,30 @@ class Routine:
         """So many rows at once; names begin with `p`."""
         product, number = self.product, self.number
         vectors = range(-(-product.columns // self.lanes))
-        down, across = product.left
         each = [(row, vector) for row in range(count) for vector in vectors]
-        yield f"  %{p}a = mul i64 %{p}i, {down}"
         sums = []
         for row, vector in each:
             start = f"[zeroinitializer, %{p}i.loop]"
             sums.append(f"  %{p}s{row}.{vector} = phi {number} {start}, [%{p}t{row}.{vector}, %{p}k.end]")
-        yield from counted(f"{p}k", f"{p}i.loop", product.inner, self._added(p, count, across, down), phis=sums)
+        yield from counted(f"{p}k", f"{p}i.loop", product.inner, self._added(p, count), phis=sums)
         for row, vector in each:
             place = f"%{p}o{row}.{vector}"
-            yield f"  {place}.a = add i64 %{p}i, {row}\n  {place}.b = mul i64 {place}.a, {product.columns}"
-            yield f"  {place}.c = add i64 {place}.b, {vector * self.lanes}"
-            yield f"  {place} = getelementptr double, ptr %out, i64 {place}.c"
+            first = row * product.columns + vector * self.lanes
+            yield from entry(place, "double", "%out", first, [(f"%{p}i", product.columns)])
             yield store(f"%{p}t{row}.{vector}", place, self.lanes, self._mask(vector))
 
-    def _added(self, p: str, count: int, across: int, down: int) -> Iterator[str]:
+    def _added(self, p: str, count: int) -> Iterator[str]:
         """A column of the left matrix times a row of the right one, added to the sums."""
         product, number = self.product, self.number
-        vectors = range(-(-product.columns // self.lanes))
-        # from one row of the right to the next
-        yield f"  %{p}r = mul i64 %{p}k, {product.columns if self.is_copied else product.right[0]}"
+        vectors, (down, across) = range(-(-product.columns // self.lanes)), product.left
+        onward = product.columns if self.is_copied else product.right[0]  # from one row of the right to the next
         for vector in vectors:
             y = f"%{p}y{vector}"
-            yield f"  {y}.i = add i64 %{p}r, {vector * self.lanes}"
-            yield f"  {y}.at = getelementptr double, ptr %right, i64 {y}.i"
+            yield from entry(f"{y}.at", "double", "%right", vector * self.lanes, [(f"%{p}k", onward)])
             yield load(y, f"{y}.at", self.lanes, self._mask(vector))
-        yield f"  %{p}c = mul i64 %{p}k, {across}\n  %{p}d = add i64 %{p}a, %{p}c"
         for row in range(count):
             x = f"%{p}x{row}"
-            yield f"  {x}.i = add i64 %{p}d, {row * down}\n  {x}.at = getelementptr double, ptr %left, i64 {x}.i"
+            yield from entry(f"{x}.at", "double", "%left", row * down, [(f"%{p}i", down), (f"%{p}k", across)])
             yield f"  {x} = load double, ptr {x}.at, align 1"
             yield from splat(x, self.lanes)
         for row in range(count):
@@ -458,20 +443,15 @@ class Routine:
         return f"<{', '.join(f'i1 {int(lane < left)}' for lane in range(self.lanes))}>"
 
 
-class RunningCode:
+class RunningCode(_Reader):
     """The text of a function that computes entries one after the other along an axis."""
 
     def __init__(self, name: str, slot: int, memory: Memory, code: Code) -> None:
-        self.step, self.memory, self.code = memory.schedule.step(slot), memory, code
+        super().__init__(memory, code)
+        self.step = memory.schedule.step(slot)
         self.reads = [memory.schedule.read(x, self.step.shape) for x in self.step.operands]
-        opening = [memory.array(slot, "%out")]
-        for number, view in enumerate(self.reads):
-            if memory.program.shape(view.slot):
-                opening += [memory.table(view, f"%places{number}")] if view.table is not None else []
-                opening.append(memory.array(view.slot, f"%in{number}"))
-            elif memory.value(view.slot) is None:
-                opening.append(memory.number(view.slot, f"%in{number}"))
-        self.text = _stage(name, *opening, *self._nest())
+        opening = [line for number, view in enumerate(self.reads) for line in self.opened(number, view)]
+        self.text = _stage(name, memory.array(slot, "%out"), *opening, *self._nest())
 
     def _nest(self) -> Iterator[str]:
         """A loop over each other axis; in these the first entry, then the loop over those that follow."""
@@ -488,36 +468,14 @@ class RunningCode:
 
     def _entry(self, places: Mapping[int, str], last: Symbol | None) -> tuple[str, list[str]]:
         """The entry at these places, which is the first or follows the last one, and the lines that compute it."""
-        begin, lines = len(self.code.lines), self.code.lines
-        operands = [self._operand(number, view, places) for number, view in enumerate(self.reads)]
+        begin, lines, shape = len(self.code.lines), self.code.lines, self.step.shape
+        operands = [self.read(number, view, places, shape) for number, view in enumerate(self.reads)]
         assert self.step.op.runs is not None
         first, following = self.step.op.runs
         found = first(*operands) if last is None else following(last, *operands)
-        to = self._address("%out", "double", 0, strides_of(self.step.shape), places)
+        to = self.address("%out", "double", 0, strides_of(shape), places)
         lines.append(f"  store double {found.text}, ptr {to}, align 1")
         return found.text, lines[begin:]
-
-    def _operand(self, number: int, view: stages.View, places: Mapping[int, str]) -> Symbol:
-        if not self.memory.program.shape(view.slot):
-            value = self.memory.value(view.slot)
-            return self.code.constant(value) if value is not None else self._loaded(f"%in{number}")
-        if view.table is None:
-            return self._loaded(self._address(f"%in{number}", "double", view.offset, view.strides, places))
-        at = self._address(f"%places{number}", "i64", 0, strides_of(self.step.shape), places)
-        name = f"%g{len(self.code.lines)}"
-        place = f"  {name}.place = load i64, ptr {at}"
-        self.code.lines.append(f"{place}\n  {name} = getelementptr double, ptr %in{number}, i64 {name}.place")
-        return self._loaded(name)
-
-    def _loaded(self, at: str) -> Symbol:
-        name = f"%g{len(self.code.lines)}"
-        self.code.lines.append(f"  {name} = load double, ptr {at}, align 1")
-        return self.code.argument(name)
-
-    def _address(self, base: str, unit: str, offset: int, strides: Shape, places: Mapping[int, str]) -> str:
-        name = f"%g{len(self.code.lines)}"
-        self.code.lines += entry(name, unit, base, offset, [(places[axis], x) for axis, x in enumerate(strides)])
-        return name
 
 
 def repeat_code(name: str, slot: int, memory: Memory) -> str:
@@ -540,35 +498,26 @@ def repeat_code(name: str, slot: int, memory: Memory) -> str:
     )
 
 
-def _call(name: str, *operands: str) -> str:
-    """A call of LAPACK or BLAS; a letter stands for its address."""
+def _routine(name: str) -> str:
+    """The address of a function of LAPACK or BLAS."""
     known = stages.pointers()
     assert known is not None
+    return f"inttoptr (i64 {known[name]} to ptr)"
+
+
+def _call(name: str, *operands: str) -> str:
+    """A call of such a function; a letter stands for its address."""
     given = ", ".join(f"ptr {f'@{one}.letter' if len(one) == 1 else one}" for one in operands)
-    return f"  call void inttoptr (i64 {known[name]} to ptr)({given})"
-
-
-def _passed(**numbers: int) -> list[str]:
-    """Whole numbers that are passed by their addresses."""
-    return [f"  %{name} = alloca i32\n  store i32 {number}, ptr %{name}" for name, number in numbers.items()]
+    return f"  call void {_routine(name)}({given})"
 
 
 def factorise_code(name: str, stage: stages.Factorise, memory: Memory) -> str:
     """A function that copies a matrix and factorises the copy; where it is singular, the call has failed."""
     lu, pivots = memory.factored[stage.matrix]
-    return _stage(
-        name,
-        memory.array(stage.matrix, "%matrix"),
-        memory.array(lu, "%lu"),
-        memory.array(pivots, "%pivots"),
-        *_passed(size=stage.size, info=0),
-        f"  call void @llvm.memcpy.p0.p0.i64(ptr %lu, ptr %matrix, i64 {8 * stage.size**2}, i1 false)",
-        _call("dgetrf", "%size", "%size", "%lu", "%size", "%pivots", "%info"),
-        "  %code = load i32, ptr %info\n  %failed = icmp ne i32 %code, 0",
-        "  br i1 %failed, label %fail, label %over\nfail:",
-        memory.number(memory.failed, "%flag"),
-        "  store double 1.0, ptr %flag\n  br label %over\nover:",
-    )
+    given = [("%matrix", stage.matrix), ("%lu", lu), ("%pivots", pivots)]
+    lines = [*[memory.array(slot, x) for x, slot in given], memory.number(memory.failed, "%flag")]
+    operands = f"ptr {_routine('dgetrf')}, ptr %matrix, ptr %lu, ptr %pivots, i32 {stage.size}, ptr %flag"
+    return _stage(name, *lines, f"  call void @factorise({operands})")
 
 
 def solve_code(name: str, slot: int, memory: Memory) -> str:
@@ -576,7 +525,8 @@ def solve_code(name: str, slot: int, memory: Memory) -> str:
     system, step = memory.schedule.systems[slot], memory.schedule.step(slot)
     size, columns = system.size, (*step.shape, 1)[1]
     lines = [memory.array(step.operands[1], "%right"), memory.array(slot, "%out")]
-    lines += _passed(size=size, info=0, columns=columns)
+    numbers = {"size": size, "info": 0, "columns": columns}  # which are passed by their addresses
+    lines += [f"  %{x} = alloca i32\n  store i32 {number}, ptr %{x}" for x, number in numbers.items()]
     lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %right, i64 {8 * size * columns}, i1 false)")
     if system.is_lower:
         lines.append(memory.array(system.matrix, "%factor"))
@@ -597,24 +547,17 @@ def _solved(system: stages.System, shape: Shape) -> Iterator[str]:
         given = ("%size", "@one.count", "%factor", "%size", "%pivots", "%out", "%size", "%info")
         yield _call("dgetrs", "N" if back else "T", *given)
     elif back:
-        yield from _exchanged(shape, "%n")
+        yield _exchanged(shape, False)
         yield from (_from_the_right("L", "T", "U"), _from_the_right("U", "T", "N"))
     else:
         yield from (_from_the_right("U", "N", "N"), _from_the_right("L", "N", "U"))
-        yield from _exchanged(shape, "%m")
+        yield _exchanged(shape, True)
 
 
-def _exchanged(shape: Shape, row: str) -> Iterator[str]:
-    """Each row of the result exchanged with another, from the first on (`%n`) or from the last (`%m`)."""
-    size, columns = shape
-    one = (
-        f"  %m = sub i64 {size - 1}, %n\n  %at = getelementptr i32, ptr %pivots, i64 {row}",
-        "  %pivot = load i32, ptr %at\n  %wide = sext i32 %pivot to i64\n  %other = sub i64 %wide, 1",
-        f"  %a = mul i64 {row}, {columns}\n  %b = mul i64 %other, {columns}",
-        "  %p = getelementptr double, ptr %out, i64 %a\n  %q = getelementptr double, ptr %out, i64 %b",
-        _call("dswap", "%columns", "%p", "@one.count", "%q", "@one.count"),
-    )
-    return counted("n", "entry", size, one)
+def _exchanged(shape: Shape, backward: bool) -> str:
+    """Each row of the result exchanged with another, from the first on or from the last."""
+    sizes = f"i64 {shape[0]}, i64 {shape[1]}, i1 {int(backward)}"
+    return f"  call void @exchange(ptr {_routine('dswap')}, ptr %columns, ptr %pivots, ptr %out, {sizes})"
 
 
 def _from_the_right(triangle: str, turned: str, diagonal: str) -> str:

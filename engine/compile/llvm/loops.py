@@ -21,7 +21,7 @@ from typing import Any
 
 from agrad.engine.compile.arguments import row_of
 from agrad.engine.compile.llvm import kernel, stages
-from agrad.engine.compile.llvm.ir_builder import Code, module
+from agrad.engine.compile.llvm.ir_builder import Code, module, template
 from agrad.engine.compile.llvm.memory import Buffers, Memory
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import compiled, function, machine
@@ -163,7 +163,7 @@ class Loops:
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
         texts.append(self.driver.text)
         texts += [kernel.Routine(name, one, lanes).text for one, name in routines.items()]
-        return module(codes, *kernel.helpers(lanes), *kernel.HELPERS, *texts)
+        return module(codes, template("kernels.ll", lanes), *texts)
 
     def _text(self, name: str, stage: stages.Stage, codes: list[Code], routines: dict[kernel.Product, str]) -> str:
         """The function of a stage; adds to the codes in it, and to the routines of products."""
@@ -175,9 +175,10 @@ class Loops:
                 return made.text
             case stages.Numbers():
                 codes.append(Code(1))
-                return kernel.numbers_code(name, self.schedule, stage, memory, codes[-1])
+                return kernel.numbers_code(name, stage, memory, codes[-1])
             case stages.Factorise():
                 return kernel.factorise_code(name, stage, memory)
+        assert isinstance(stage, stages.Alone)
         if stage.kind == "running":
             codes.append(Code(1))
             return kernel.RunningCode(name, stage.slot, memory, codes[-1]).text

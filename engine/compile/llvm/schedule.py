@@ -215,7 +215,7 @@ class Schedule:
         """The arrays that the machine code of a stage writes, and those that it reads."""
         match stage:
             case stages.Kernel():
-                made = [*stage.stores, *[one.slot for one in (*stage.sums, *stage.joins)]]
+                made = [*stage.stores, *[one.slot for one in stage.sums], *[one.slot for one in stage.joins]]
                 return made, {view.slot for view in stage.reads.values()}
             case stages.Alone():
                 return [stage.slot], {self.base(x).slot for x, _ in self._reads(stage.slot)}

@@ -8,15 +8,13 @@ from typing import Any
 
 from agrad.engine.autodiff.transforms import returned
 from agrad.engine.compile.derive import row
-from agrad.engine.core.context import scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.program.closed import closed_over, flat, joined, settled, split
 from agrad.engine.program.scan import Body, Sizes
-from agrad.engine.program.trace import entered, extract, gradients, inlined, recording
+from agrad.engine.program.trace import extract, gradients, inlined, placeholders
 from agrad.engine.values import Array, Shape, describe, format_shape, np
 
 
@@ -65,8 +63,7 @@ def derived(
     """
     state, own, same = body.example
     example = state, np.concatenate([own, np.ones(more[0])]), np.concatenate([same, np.ones(more[1])])
-    with recording(), scope(listener=None, undefined=None), quiet():
-        xs = [entered(value) for value in example]
+    with placeholders(example, range(3)) as xs:
         given = xs[1][: len(own)], xs[2][: len(same)]
         (y,) = computed(body.program, [xs[0], *given])
         made = flat(derive(y, *given, xs[1][len(own) :], xs[2][len(same) :]))

@@ -203,8 +203,8 @@ def test_guards_that_read_more_than_a_truth_are_read_by_python(soon):
     compiled = ag.compile(f, given[0])
     alike(f, compiled, [*given, *given])
     code = compiled._gradient.together.code
-    assert any(pause.guard is not None for pause in code.loops.driver.pauses)
-    assert sum(code.call((x,)) is not None for x in given) > 12
+    assert any(pause.guard is not None for pause in code.driver.pauses)
+    assert sum(code.along((x,)) is not None for x in given) > 12
 
 
 def test_nothing_outside_the_arrays_is_written(soon):
@@ -212,7 +212,7 @@ def test_nothing_outside_the_arrays_is_written(soon):
     compiled = ag.compile(steps, given[0])
     for x in given * 3:
         compiled.value_and_grad(x)
-    loops = compiled._gradient.together.code.loops
+    loops = compiled._gradient.together.code
     for x in given:
         buffers = loops._buffers()
         arena = np.full(loops.memory.length + 32, 7.25)

@@ -61,7 +61,7 @@ def test_results_are_inside_their_buffer():
         code._function_of_rows(found.ctypes.data, guarded[4:].ctypes.data, 0, 1)
         number = int(guarded[5:6].view(np.int64)[0])
         assert guarded[4] == result and (np.delete(guarded, [4, 5]) == 7.25).all()
-        assert code.call((x,)) == (number, (result,))
+        assert code.along((x,)) == (number, (result,))
 
 
 def test_what_does_not_fit_is_left_out():
@@ -70,7 +70,7 @@ def test_what_does_not_fit_is_left_out():
     plain = trace(lambda x: x * 2.0, (3.0,))
     code = together([*map(Lowered, [above, below, other, plain, above])])
     assert code.members == {0, 1}
-    assert together([Lowered(above)]).call((-2.0,)) is None
+    assert together([Lowered(above)]).along((-2.0,)) is None
 
 
 def test_its_code_is_bounded(soon, monkeypatch):
