@@ -153,7 +153,7 @@ class Parts:
             pairs = zip(spans(map(prod, self.shapes)), self.shapes, strict=True)
             rows = [(vector[:, one.start : one.stop], (count, *shape)) for one, shape in pairs]
             parts = [FUNCTIONS["reshape"].call(x, shape) for x, shape in rows]
-        return _filled(self.value, iter(parts))
+        return filled(self.value, iter(parts))
 
 
 def flat(x: Any) -> Any:
@@ -172,20 +172,12 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _filled(value: Any, parts: Iterator[Any]) -> Any:
+def filled(value: Any, parts: Iterator[Any]) -> Any:
     """A value of the same structure with other parts."""
     if isinstance(value, dict):
-        found = {key: _filled(value[key], parts) for key in sorted(value, key=str)}
+        found = {key: filled(value[key], parts) for key in sorted(value, key=str)}
         return {key: found[key] for key in value}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[_filled(one, parts) for one in value])
     if isinstance(value, tuple):
-        return tuple(_filled(one, parts) for one in value)
+        made = tuple([filled(one, parts) for one in value])
+        return type(value)(*made) if hasattr(value, "_fields") else made
     return None if value is None else next(parts)
-
-
-def structure(value: Any) -> Any:
-    """Equal for values of the same structure."""
-    if isinstance(value, dict):
-        return {key: structure(one) for key, one in value.items()}
-    return tuple(map(structure, value)) if isinstance(value, tuple) else value is None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad, or_zeros
@@ -24,7 +25,7 @@ from agrad.engine.core.context import afford, current
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.closed import Parts, closed_over, flat, joined, settled, structure, vector_of
+from agrad.engine.program.closed import Parts, closed_over, filled, flat, joined, settled, vector_of
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.trace import extract, inlined, placeholders
@@ -230,6 +231,6 @@ def _new_state(pair: Any, first: Parts) -> tuple[Parts, Parts]:
     if state.shapes != first.shapes:
         there, here = (", ".join(map(format_shape, one)) or "nothing" for one in (first.shapes, state.shapes))
         raise AgradError("shape", f"scan: the state has shape {there}, and the new state {here}")
-    if structure(pair[0]) != structure(first.value):
+    if filled(pair[0], repeat(0)) != filled(first.value, repeat(0)):
         raise AgradError("type", "scan: the new state is made of other tuples or dicts than the state")
     return state, result
