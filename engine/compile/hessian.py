@@ -60,8 +60,7 @@ class Hessian:
     told: str = ""  # how it is computed, and what a call is estimated to take
     directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
     is_dense: InitVar[bool] = False  # whether it is made by a product for each column
-    _places: tuple[Sequence[Direction], Any] | None = None  # of the entries in products with these
-    _kept: tuple[Sequence[Direction], list[list[Value]]] | None = None  # these, several at once
+    _kept: tuple[Sequence[Direction], list[list[Value]], Any] | None = None  # several at once; the places of entries
 
     def __post_init__(self, is_dense: bool) -> None:
         if is_dense:
@@ -94,10 +93,8 @@ class Hessian:
         afford("the Hessian", (self.size, self.size))
         matrix = np.zeros((self.size, self.size))
         found = self._at_once(values, shapes, directions)
-        if found is not None and self.size <= _SMALL:
-            if self._places is None or self._places[0] is not directions:
-                self._places = directions, entries(directions)
-            numbers, rows, columns = self._places[1]
+        if found is not None and self._kept is not None:
+            numbers, rows, columns = self._kept[2]
             matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
             return matrix
         each = (self.product(values, _split(vector, shapes))[1] for vector, _, _ in directions)
@@ -132,7 +129,7 @@ class Hessian:
             for rows in vectors.reshape(-1, count, self.size)
         ]
         if self.size <= _SMALL:
-            self._kept = directions, found
+            self._kept = directions, found, entries(directions)
         return found
 
     def blocks(self, matrix: Array) -> list[list[Value]]:

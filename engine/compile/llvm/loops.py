@@ -222,10 +222,10 @@ class Driver:
         self.pauses: list[Pause] = []
         self.states: dict[str, int] = {}  # by their labels
         staged: dict[int, list[stages.Stage]] = {}
-        for segment, stage in zip(schedule.belongs, schedule.stages, strict=True):
-            staged.setdefault(segment, []).append(stage)
+        for branch, stage in zip(schedule.belongs, schedule.stages, strict=True):
+            staged.setdefault(branch, []).append(stage)
         self._state("s0")
-        body = [line for number in range(len(schedule.paths.branches)) for line in self._segment(number, staged)]
+        body = [line for number in range(len(schedule.paths.branches)) for line in self._branch(number, staged)]
         cases = " ".join([f"i32 {state}, label %{label}" for label, state in self.states.items()])
         head = f"define i32 @run(ptr %tab, ptr %num, i32 %state) {{\n  switch i32 %state, label %unknown [{cases}]"
         end = f"unknown:\n  ret i32 {UNKNOWN}\nfailed:\n  ret i32 {FAILED}\n}}"
@@ -238,7 +238,7 @@ class Driver:
         self.pauses.append(pause)
         return f"  ret i32 {PAUSED - len(self.pauses) + 1}"
 
-    def _segment(self, number: int, staged: Mapping[int, list[stages.Stage]]) -> Iterator[str]:
+    def _branch(self, number: int, staged: Mapping[int, list[stages.Stage]]) -> Iterator[str]:
         yield f"s{number}:"
         for _, group in groupby(staged.get(number, ()), lambda stage: isinstance(stage, stages.Library)):
             some = list(group)
@@ -254,7 +254,7 @@ class Driver:
         elif one.guard.read is truth and not self.schedule.program.shape(one.guard.slot):
             yield from self._decide(number, one.guard.slot, one.after)
         else:
-            states = {outcome: self._state(f"s{segment}") for outcome, segment in one.after.items()}
+            states = {outcome: self._state(f"s{branch}") for outcome, branch in one.after.items()}
             yield self._pause(Pause(one.guard.slot, guard=one.guard, states=states))
 
     def _part(self, some: list[stages.Stage]) -> Iterator[str]:
@@ -268,7 +268,7 @@ class Driver:
             yield f"{name[1:]}.on:"
 
     def _decide(self, number: int, slot: int, after: Mapping[object, int]) -> Iterator[str]:
-        """A branch by the truth of a number at the end of a segment."""
+        """Where a branch ends: which one follows by the truth of a number."""
         name, known = f"%d{number}", self.memory.value(slot)
         if known is None:
             yield self.memory.load(slot, name)

@@ -16,8 +16,8 @@ copy     the same where it has to be an array
 library  anything else: its own array function
 
 The *level* of a step is the number of loops that have to be over before it. All kernels of one space and one level
-become one loop; what it computes is stored only where something else needs it. The levels of a segment of a program
-that branches are above those of all segments before it, so that no loop has steps of several.
+become one loop; what it computes is stored only where something else needs it. The levels of a branch of a tree of
+paths are above those of all branches before it, so that no loop has steps of several.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST = 48  # rows and columns of small matrices: the products of larger ones ta
 
 
 class Schedule:
-    """The stages of a program, or of all segments of one that branches, in order."""
+    """The stages of a program, or of all branches of a tree of paths, in order."""
 
     def __init__(self, program: Program | Paths, held: Collection[int] = ()) -> None:
         """`held` are inputs that are the same in several calls."""
@@ -57,7 +57,7 @@ class Schedule:
             self.kinds[slot] = self._kind(slot, step)
         self.stored: set[int] = set()  # results of kernels that are needed as arrays
         self._need_arrays()
-        self.lowest: list[int] = []  # level of each segment
+        self.lowest: list[int] = []  # level of each branch
         for one in self.paths.branches:
             self.lowest.append(lowest := max(self.levels.values(), default=-1) + 1 if one.before is not None else 0)
             for slot in range(one.first, one.end):
@@ -67,7 +67,7 @@ class Schedule:
         self._fuse()
         staged = list(self._factorised(self._stages()))
         self.stages = [stage for _, stage in staged]
-        self.belongs = [segment for segment, _ in staged]  # the number of the segment of each stage
+        self.belongs = [branch for branch, _ in staged]  # the number of the branch of each stage
 
     # What a step is
 
@@ -279,7 +279,7 @@ class Schedule:
                 stack.pop()
                 continue
             before = home.get(x)
-            if before is not None and not self.paths.leads_to(*map(self._segment, (before.level, kernel.level))):
+            if before is not None and not self.paths.leads_to(*map(self._branch, (before.level, kernel.level))):
                 before = None
             if before is not None and before is not kernel and (x in self.stored or self.calls(self.step(x))):
                 if x not in before.stores:  # computed there, at some expense: it is kept
@@ -295,8 +295,8 @@ class Schedule:
             kernel.steps[stack.pop()] = None
             home.setdefault(x, kernel)
 
-    def _segment(self, level: int) -> int:
-        """The number of the segment with the stages of a level."""
+    def _branch(self, level: int) -> int:
+        """The number of the branch with the stages of a level."""
         return bisect_right(self.lowest, level) - 1
 
     def read(self, slot: int, space: Shape) -> stages.View:
@@ -308,7 +308,7 @@ class Schedule:
     # In which order
 
     def _stages(self) -> Iterator[tuple[int, stages.Stage]]:
-        """The stages, each with the number of its segment."""
+        """The stages, each with the number of its branch."""
         last = max([*self.levels.values(), 0])
         steps: dict[int, list[int]] = {}
         for slot, kind in self.kinds.items():
@@ -319,20 +319,20 @@ class Schedule:
             kernels.setdefault(kernel.level, []).append(kernel)
         for level in range(last + 1):
             for stage in (*self._between(steps.get(level, ())), *kernels.get(level, ())):
-                yield self._segment(level), stage
+                yield self._branch(level), stage
 
     def _factorised(self, given: Iterable[tuple[int, stages.Stage]]) -> Iterator[tuple[int, stages.Stage]]:
         """The stages, with each matrix, unless it is constant or held, factorised before the first that needs it so."""
         known = {*range(len(self.program.inputs), self.program.first), *self.held}
-        done: dict[int, list[int]] = {}  # the segments in which a matrix is factorised
-        for segment, stage in given:
+        done: dict[int, list[int]] = {}  # the branches in which a matrix is factorised
+        for branch, stage in given:
             one = self.systems.get(stage.slot) if isinstance(stage, stages.Library | stages.Alone) else None
             if one is not None and not one.is_lower and one.matrix not in known:
                 factored = done.setdefault(one.matrix, [])
-                if not any(self.paths.leads_to(place, segment) for place in factored):
-                    factored.append(segment)
-                    yield segment, stages.Factorise(one.matrix, one.size)
-            yield segment, stage
+                if not any(self.paths.leads_to(place, branch) for place in factored):
+                    factored.append(branch)
+                    yield branch, stages.Factorise(one.matrix, one.size)
+            yield branch, stage
 
     def _between(self, slots: Iterable[int]) -> Iterator[stages.Stage]:
         """Steps outside of loops."""
