@@ -46,7 +46,7 @@ from agrad.engine.values import (
 
 # What an operation computes: on plain values, and on handles, where it appends the node.
 #
-# The calls with one or two scalars have this inline: see `caller`.
+# The calls with one or two scalars have this inline: see `caller`. `depth`: how many calls the script is away.
 
 
 def ieee(op: Op, values: tuple[Value, ...], attrs: Mapping[str, Any] = {}) -> float:
@@ -133,6 +133,7 @@ def appended(
     attrs: dict[str, Any],
     out: Any,
     live: tuple[bool, ...],
+    depth: int = 1,
 ) -> Tensor:
     """A handle on a result, whose node keeps what the rules of the `live` operands read."""
     reads, reads_out = op.known.get(live) or op.read_by(live)
@@ -141,31 +142,33 @@ def appended(
             inputs[place].value = values[place]
     made = Tensor()
     if type(out) is float:
-        made.node, made.array = new_node(op, inputs, attrs or None, out, (), True in live), None
+        made.node, made.array = new_node(op, inputs, attrs or None, out, (), True in live, depth + 1), None
     else:
-        made.node = node = new_node(op, inputs, attrs or None, out if reads_out else None, out.shape, True in live)
+        kept = out if reads_out else None
+        made.node = node = new_node(op, inputs, attrs or None, kept, out.shape, True in live, depth + 1)
         made.array, node.handle = out, ref(made)
     return made
 
 
-def of_floats(op: Op, nx: Any, ny: Any, a: float, b: float, depth: int) -> Tensor:
-    """The result of two numbers, which are those of nodes, or stand for themselves."""
-    assert op.scalar is not None
-    try:
-        out = op.scalar(a, b)
-    except IEEE:
-        out = ieee(op, (a, b))
-    by_x, by_y = op.rules
-    live = by_x is not None and nx is not a and nx.requires_grad, by_y is not None and ny is not b and ny.requires_grad
-    context = current()
-    if not (context.recording and (True in live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
-        return plain(out, (nx, ny))
-    made = Tensor()
-    made.node, made.array = new_node(op, (nx, ny), None, out, (), True in live, depth), None
-    return made
+class Handles:
+    """How operators give handles of a subclass, where all operands have entries of one type."""
+
+    __slots__ = ("careful", "kind", "made", "new", "of_two", "typed")
+
+    kind: type[Tensor]
+    new: Callable[[], Any]  # makes a handle
+    typed: Any  # the type of the entries of operands
+    made: Any  # that of results
+    careful: Sequence[Any]  # while this is not empty, all takes the general path
+    of_two: Function  # as here, but for `own`
+
+    def of(self, made: Tensor) -> Tensor:
+        """A handle of the engine's as one of these."""
+        made.__class__, made.kind = self.kind, self.made
+        return made
 
 
-def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int) -> Tensor:
+def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int, own: Handles | None = None) -> Tensor:
     """The result where one of two operands is an array. They are nodes or numbers; `a` and `b` are their values."""
     out: Any
     one = b if type(a) is float else a
@@ -190,19 +193,22 @@ def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int) -> Tensor:
         by_y is not None and ny is not b and ny.requires_grad,
     )
     if not (context.recording and (True in live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
-        return plain(out, (nx, ny))
+        found = plain(out, (nx, ny))
+        return found if own is None else own.of(found)
     reads, reads_out = op.known.get(live) or op.read_by(live)  # the rest as `appended` does it, with fewer calls
     if nx is not a and 0 in reads:
         nx.value = a
     if ny is not b and 1 in reads:
         ny.value = b
     node = new_node(op, (nx, ny), None, out if reads_out else None, shape, True in live, depth)
-    made = Tensor()
+    made: Tensor = Tensor() if own is None else own.new()
+    if own is not None:
+        made.kind = own.made
     made.node, made.array, node.handle = node, out, ref(made)
     return made
 
 
-def of_pair(op: Op, x: Tensor, y: Tensor, attrs: dict[str, Any]) -> Tensor:
+def of_pair(op: Op, x: Tensor, y: Tensor, attrs: dict[str, Any], depth: int) -> Tensor:
     """The result for two handles, of an operation that has no form on floats."""
     nx, ny = x.node, y.node
     a: Any = x.array if nx.value is None else nx.value
@@ -223,10 +229,10 @@ def of_pair(op: Op, x: Tensor, y: Tensor, attrs: dict[str, Any]) -> Tensor:
     by_x, by_y = op.rules
     live = by_x is not None and nx.requires_grad, by_y is not None and ny.requires_grad
     is_recorded = context.recording and (True in live or nx.recorded or ny.recorded)
-    return appended(op, (nx, ny), (a, b), attrs, out, live) if is_recorded else plain(out, (nx, ny))
+    return appended(op, (nx, ny), (a, b), attrs, out, live, depth) if is_recorded else plain(out, (nx, ny))
 
 
-def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
+def of_one(op: Op, x: Tensor, attrs: dict[str, Any], depth: int) -> Tensor:
     """The result for one handle."""
     source = x.node
     a: Any = source.value
@@ -254,7 +260,8 @@ def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     if not (context.recording and (source.requires_grad or source.recorded)):
         is_entry = op.scatter is not None and type(out) is float and is_mask(a)
         return (plain_truth if is_entry else plain)(out, (source,))
-    return appended(op, (source,), (a,), attrs, out, (source.requires_grad and op.rules[0] is not None,))
+    live = (source.requires_grad and op.rules[0] is not None,)
+    return appended(op, (source,), (a,), attrs, out, live, depth)
 
 
 def prepared(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> dict[str, Any]:
@@ -320,7 +327,7 @@ def caller(op: Op) -> Function:
     count = len(op.signature.operands)
     if op.scalar is None or op.signature.attributes or op.variadic or count > 2:
         return _of_several(op) if op.variadic or count > 1 else _of_one(op)
-    call = _unary(op) if count == 1 else _binary(op)
+    call = _unary(op) if count == 1 else direct(op, _general(op))
     call.signature = op.signature  # type: ignore[attr-defined]  # it takes its operands and nothing else
     return call
 
@@ -332,7 +339,7 @@ def operator_of(op: Op, method: str) -> Function:
     reflected = f"__{_MIRRORED.get(method, 'r' + method)}__"
     if op.scalar is None or op.signature.attributes:
         return _giving_way(op.call, reflected)
-    return _binary(op, _giving_way(_general(op), reflected))
+    return direct(op, _giving_way(_general(op), reflected))
 
 
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -414,43 +421,51 @@ def _unary(op: Op) -> Function:
             made.node = node
             made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
             return made
-        return of_one(op, x, {})
+        return of_one(op, x, {}, 3)
 
     return call
 
 
-def _binary(op: Op, general: Function | None = None) -> Function:
+def direct(op: Op, general: Function, own: Handles | None = None) -> Function:
+    """The call of a row with two numbers, in as few steps as there can be; `general` takes what else it is given.
+
+    Each name that `call` has from around it takes time in each call.
+    """
     scalar = op.scalar
     assert scalar is not None
     first, second = (rule is not None for rule in op.rules)
-    general = general or _general(op)
-    unrecorded = plain_truth if op.role == "truths" else plain
+    handle, whole = (Tensor, whole_as_float) if own is None else (own.kind, float)
 
     def call(x: Any = MISSING, y: Any = MISSING, *rest: Any) -> Any:
         nx: Any  # a node, or the number itself
         ny: Any
-        if type(x) is Tensor:
+        if type(x) is handle:
             nx = x.node
             a = nx.value
         elif type(x) is float:
             nx = a = x
         elif type(x) is int:
-            nx = a = whole_as_float(x)
+            nx = a = whole(x)
         else:
             return general(x, y, *rest) if y is not MISSING else general(x) if x is not MISSING else general()
-        if type(y) is Tensor:
+        if type(y) is handle:
             ny = y.node
             b = ny.value
         elif type(y) is float:
             ny = b = y
         elif type(y) is int:
-            ny = b = whole_as_float(y)
+            ny = b = whole(y)
         else:
             return general(x, y, *rest) if y is not MISSING else general(x)
         if rest:
             return general(x, y, *rest)
+        if own is not None and (
+            own.careful or (nx is not a and x.kind is not own.typed) or (ny is not b and y.kind is not own.typed)
+        ):
+            return general(x, y)
         if type(a) is not float or type(b) is not float:
-            return of_two(op, nx, ny, x.array if a is None else a, y.array if b is None else b, 3)
+            two = of_two if own is None else own.of_two
+            return two(op, nx, ny, x.array if a is None else a, y.array if b is None else b, 3)
         try:
             out = scalar(a, b)
         except IEEE:
@@ -458,7 +473,11 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         live = (first and nx is not a and nx.requires_grad) or (second and ny is not b and ny.requires_grad)
         context = current()
         if not (context.recording and (live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
-            return out if nx is a and ny is b else unrecorded(out, (nx, ny))
+            if nx is a and ny is b:
+                return out
+            if own is not None:
+                return own.of(plain(out, (nx, ny)))
+            return plain_truth(out, (nx, ny)) if op.role == "truths" else plain(out, (nx, ny))
         node = Node()
         node.op = op
         node.inputs = (nx, ny)
@@ -474,7 +493,11 @@ def _binary(op: Op, general: Function | None = None) -> Function:
             if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
                 context.script.locate(node, frame)
         node.guard = context.guard
-        made = Tensor()
+        if own is not None:
+            made = own.new()
+            made.kind = own.made
+        else:
+            made = Tensor()
         made.node = node
         made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
         return made
@@ -502,7 +525,7 @@ def _of_one(op: Op) -> Function:
                 else:
                     bound = _bound(signature, args[1:], attrs)
                 if bound is not None and kind is Tensor:
-                    return of_one(op, x, bound)
+                    return of_one(op, x, bound, 3)
                 if bound is not None:
                     return compute(op, args[:1], prepared(op, args[:1], bound))
         return general(*args, **attrs)
@@ -519,7 +542,7 @@ def _of_several(op: Op) -> Function:
 
     def call(*args: Any, **attrs: Any) -> Any:
         if len(args) == 2 and pairs and type(args[0]) is Tensor and type(args[1]) is Tensor and not attrs:
-            return of_pair(op, *args, signature.attributes)
+            return of_pair(op, *args, signature.attributes, 3)
         if len(args) < count or (variadic and type(args[0]) is not list and type(args[0]) is not tuple):
             return general(*args, **attrs)
         operands = tuple(args[0]) if variadic else args[:count]

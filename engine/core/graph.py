@@ -330,10 +330,13 @@ def new_node(
     node.requires_grad = requires_grad
     node.seq = node.stamp = next_stamp()
     context = current()
-    node.code = None
-    node.place = context.place
-    if context.script is not None and node.place is None:
-        context.script.locate(node, _getframe(depth))
+    if context.script is None or context.place is not None:
+        node.code, node.place = None, context.place
+    else:
+        frame = _getframe(depth)
+        node.code, node.place = frame.f_code, interned(at := frame.f_lasti, at)
+        if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
+            context.script.locate(node, frame)
     node.guard = context.guard
     node.name = node.collected = node.freed = node.extra = node.handle = None
     return node

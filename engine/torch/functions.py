@@ -10,7 +10,7 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
-from agrad.engine.core.dispatch import of_floats, of_one, of_pair, of_two
+from agrad.engine.core.dispatch import of_one, of_pair
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_arrays as arrays
@@ -21,6 +21,7 @@ from agrad.torch.registry import (
     NUMBERS,
     TORCH,
     checked,
+    directly,
     each,
     engine,
     in_place,
@@ -982,7 +983,7 @@ def getitem(input: Any, index: Any) -> Any:
 
 def _at(x: Any, parts: tuple[Any, ...]) -> Any:
     attrs = {"index": parts}
-    return type(x).made(OPS["getitem"], (x,), attrs, of_one(OPS["getitem"], x, attrs))
+    return type(x).made(OPS["getitem"], (x,), attrs, of_one(OPS["getitem"], x, attrs, 3))
 
 
 def _setitem(self: Any, index: Any, value: Any) -> None:
@@ -1532,51 +1533,26 @@ TORCH["is_grad_enabled"] = lambda: current().recording
 # Operators
 
 
-def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator. Most are of floats, and computed with few steps."""
-    op, kind = _PLAIN.get(name.replace("__r", "__") if name != "__rtruediv__" else "", (None, float64))
+def _operator(sign: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator; most are of floats, which go the way of the engine's own."""
+    op, kind = _PLAIN.get(sign, (None, float64))
 
-    def method(self: Any, other: Any) -> Any:
-        try:
-            if self.dtype is float64 and not CAREFUL:
-                made: Any
-                nx, way = self.node, type(other)
-                a = nx.value
-                if way is Tensor and other.dtype is float64:
-                    ny = other.node
-                    b = ny.value
-                    if type(a) is float and type(b) is float:
-                        made = of_floats(op, nx, ny, a, b, 3)
-                    else:
-                        made = of_two(op, nx, ny, self.array if a is None else a, other.array if b is None else b, 3)
-                    made.__class__, made.dtype = Tensor, kind
-                    return made
-                if (way is float or way is int) and (other or op is not _POW):
-                    a, b = self.array if a is None else a, float(other)
-                    left, right, a, b = (b, nx, b, a) if is_reflected else (nx, b, a, b)
-                    two = of_floats if type(a) is float and type(b) is float else of_two
-                    made = two(op, left, right, a, b, 3)
-                    made.__class__, made.dtype = Tensor, kind
-                    return made
-            return slow(self, other)
-        except AgradError as error:
-            raise as_pytorch(error) from None
+    def slow(x: Any, y: Any) -> Any:
+        are_operands = isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS)
+        return call(x, y) if are_operands else NotImplemented
 
-    def slow(self: Any, other: Any) -> Any:
-        if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
-            return NotImplemented
-        return call(other, self) if is_reflected else call(self, other)
+    return kinded(slow) if op is None else directly(op, kinded(slow), kind)
 
-    chosen = method if op is not None else kinded(slow)
-    chosen.__name__ = name
-    return chosen
+
+def _reflected(operator: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: operator(other, self)
 
 
 def _product(self: Any, other: Any) -> Any:
     """`x @ y`."""
     if type(other) is Tensor and other.dtype is float64 and self.dtype is float64 and not CAREFUL:
         try:
-            made: Any = of_pair(OPS["matmul"], self, other, {})
+            made: Any = of_pair(OPS["matmul"], self, other, {}, 3)
         except AgradError as error:
             raise as_pytorch(error) from None
         made.__class__, made.dtype = Tensor, float64
@@ -1592,10 +1568,10 @@ def _forward(ours: str, other: Any, self: Any) -> Any:
     return engine(ours, other, self)
 
 
+_OPERANDS = (core.Tensor, *NUMBERS, np.ndarray, np.generic)
 # Operations of which floats are all that operators need to know.
-_POW = OPS["pow"]
-_PLAIN: dict[str, tuple[Any, Any]] = {f"__{sign}__": (OPS[sign], float64) for sign in ("add", "sub", "mul", "pow")}
-_PLAIN |= {"__truediv__": (OPS["div"], float64), "__lt__": (OPS["less"], bool_), "__gt__": (OPS["greater"], bool_)}
+_PLAIN: dict[str, tuple[Any, Any]] = {sign: (OPS[sign], float64) for sign in ("add", "sub", "mul", "pow")}
+_PLAIN |= {"truediv": (OPS["div"], float64), "lt": (OPS["less"], bool_), "gt": (OPS["greater"], bool_)}
 _OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "pow", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
@@ -1603,10 +1579,10 @@ _OPERATORS = {
 _REFLECTED = {"truediv": lambda other, self: engine("mul", engine("reciprocal", self), other)}
 for _sign, _ours in _OPERATORS.items():
     _call = TORCH[_ours]
-    give(f"__{_sign}__", _operator(f"__{_sign}__", False, _call))
+    give(f"__{_sign}__", _operator(_sign, _call))
     if _sign not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _swapped = _REFLECTED.get(_sign) or partial(_forward, _ours)
-        give(f"__r{_sign}__", _operator(f"__r{_sign}__", True, _swapped))
+        give(f"__r{_sign}__", _reflected(_operator("" if _sign in _REFLECTED else _sign, _swapped)))
         give(f"__i{_sign}__", _in_place(in_place(_ours, _call)))
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current
-from agrad.engine.core.dispatch import of_one
+from agrad.engine.core.dispatch import Handles, direct, of_one, of_two
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
-from agrad.torch.tensor import CAREFUL, OTHERWISE, Tensor, check_writable, entitle, give, part_of, typed, write_over
+from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, part_of, typed, variant, write_over
 from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
@@ -83,25 +83,37 @@ def each(
 
 def quickly(op: Op, slow: Callable[..., Any]) -> Callable[..., Any]:
     """A function of one tensor, which most calls give floats alone: these are computed with few steps."""
-    attrs, is_other = dict(op.signature.attributes), op.name in OTHERWISE
+    op, attrs = variant(op), dict(op.signature.attributes)
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if len(args) == 1 and not keywords:
-            x = args[0]
-            if type(x) is Tensor and x.dtype is float64 and not CAREFUL:
-                try:
-                    made: Any = of_one(op, x, attrs)
-                except AgradError as error:
-                    raise as_pytorch(error) from None
-                if is_other:
-                    return Tensor.made(op, args, attrs, made)
-                made.__class__, made.dtype = Tensor, float64
-                return made
+        if len(args) == 1 and not keywords and type(x := args[0]) is Tensor and x.dtype is float64 and not CAREFUL:
+            try:
+                made: Any = of_one(op, x, attrs, 3)
+            except AgradError as error:
+                raise as_pytorch(error) from None
+            made.__class__, made.dtype = Tensor, float64
+            return made
         return slow(*args, **keywords)
 
     call.__name__ = call.__qualname__ = slow.__name__
     call.__doc__ = slow.__doc__
     return call
+
+
+def directly(op: Op, slow: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+    """An operator that gives a type of entries of floats, in the steps of the engine's own; `slow` takes the others."""
+    own = Handles()
+    own.kind, own.typed, own.made, own.careful = Tensor, float64, kind, CAREFUL
+    own.new = partial(object.__new__, Tensor)
+
+    def arrays(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int) -> Any:
+        try:
+            return of_two(op, nx, ny, a, b, depth + 1, own)
+        except AgradError as error:
+            raise as_pytorch(error) from None
+
+    own.of_two = arrays
+    return direct(op, slow, own)
 
 
 def checked(name: str, function: Callable[..., Any], title: str = "", takes_many: bool = False) -> Callable[..., Any]:

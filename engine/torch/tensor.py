@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, next_stamp, remember_entry, scope
@@ -46,9 +46,9 @@ _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
 _VARIANTS: dict[str, Op] = {}
 
 
-def _variant(op: Op) -> Op:
+def variant(op: Op) -> Op:
     """The operation with PyTorch's rule: also outside of its domain, and with 0 times what was not selected."""
-    made = _VARIANTS.get(op.name)
+    made = _VARIANTS.get(op.name, None if op.name in OTHERWISE else op)
     if made is None:
         made = _VARIANTS[op.name] = copy(op)
         divisor = op.fails.beyond
@@ -166,6 +166,9 @@ def check_whole(x: Any) -> None:
         raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
 
 
+_VIEW_OF: Any = core.Tensor.__dict__["view_of"]
+
+
 class Tensor(core.Tensor):
     """A tensor as PyTorch has it, of float64, int64 or bool."""
 
@@ -195,7 +198,7 @@ class Tensor(core.Tensor):
         result.__class__ = Tensor
         made: Any = result
         if op.name in OTHERWISE and result.node.op is op:
-            result.node.op = _variant(op)
+            result.node.op = variant(op)
             if op.name in _RULES:
                 result.node.value = result.value  # which these rules read
         for x in operands if CAREFUL and result.node.requires_grad else ():
@@ -215,15 +218,23 @@ class Tensor(core.Tensor):
             _pack(made, operands)
         return made  # type: ignore[no-any-return]
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "dtype":
-            self.dtype = float64
-            return float64
-        if name == "view_of":
-            return None
-        raise no_attribute("Tensor", name, dir(Tensor))
+    if TYPE_CHECKING:  # for methods that are made elsewhere; with one, each attribute would take longer
+
+        def __getattr__(self, name: str) -> Any: ...
 
     # What it is
+
+    @property
+    def view_of(self) -> Any:
+        """What it shares its data with, where that is known."""
+        try:
+            return _VIEW_OF.__get__(self)
+        except AttributeError:
+            return None
+
+    @view_of.setter
+    def view_of(self, shared: Shared) -> None:
+        _VIEW_OF.__set__(self, shared)
 
     @property
     def shape(self) -> Size:

@@ -48,7 +48,8 @@ def for_python(value: Any, known: dict[int, Any]) -> Any:
         log = current().undo_log
         if log is not None:
             log.remember((id(value), "class"), partial(setattr, value, "__class__", Tensor))
-        value.__class__ = import_module("agrad.torch").Tensor
+        torch = import_module("agrad.torch")
+        value.__class__, value.kind = torch.Tensor, getattr(value, "kind", torch.float64)
     elif kind is List:
         made = known[id(value)] = []
         made += _each(value.parts, known, for_python)

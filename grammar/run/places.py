@@ -117,8 +117,8 @@ class Running:
 
     def locate(self, node: Any, frame: FrameType | None) -> None:
         """Keep in a node where the script is that makes it: the instruction in the first of its frames."""
+        node.code = node.place = None
         if node.seq > self.watch.due:
-            node.code = node.place = None
             self.look(node)
         while frame is not None:
             code = frame.f_code
