@@ -41,7 +41,7 @@ from agrad.grammar.runtime.builtins import is_result
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.readings import is_script
 
-READ, WRITE, SIZED = "read", "write", "sized"
+READ, WRITE, SIZED, TAKEN = "read", "write", "sized", "taken"
 _BITS = 4_000_000  # of a whole number: arithmetic on larger ones takes seconds, and nothing can stop it
 _SWEPT = 10_000  # entries of the log, among which those are looked for that nothing else refers to
 _LEFT = 2  # references to such an object: of its entry, and of the one who counts
@@ -234,6 +234,8 @@ class Python(Machine):
         self.generic: set[Any] = set()  # what `class A(Generic[T])` inherits, which is nothing
         self.builtin_of: set[Any] = set()  # the exceptions of Python that a script knows
         self.table: dict[Any, dict[str, str]] = {}
+        self.quick: set[Any] = {float}  # types of a first operand with which no result is too large
+        self.shown: dict[Any, dict[str, str]] = {}  # what was read of the engine's objects, and of modules
         self.global_names: set[str] = set()  # that functions may bind
         self.deleting = False  # whether the statement may delete names
         self.told_xor = False  # whether it was told what ^ is
@@ -439,11 +441,13 @@ class Python(Machine):
         kind = type(x)
         if kind in self.open and not is_special(name):
             return getattr(x, name)
-        known = self.table.get(kind)
+        known = self.table.get(kind) or self.shown.get(kind)
         if known is not None:
             flag = known.get(name)
             if flag is READ:
                 return getattr(x, name)
+            if flag is TAKEN:
+                return self.taken(getattr(x, name))
             if flag is WRITE:
                 method = getattr(x, name)
                 return lambda *args, **options: (self.logged(x), method(*args, **options))[1]
@@ -457,10 +461,10 @@ class Python(Machine):
 
     def _method(self) -> Callable[[Any, str], Any]:
         """What gives `x.name` that is called at once: what it changes is logged now."""
-        find, attr, logged = self.table.get, self.on_attr, self.logged
+        find, shown, attr, logged = self.table.get, self.shown.get, self.on_attr, self.logged
 
         def method(x: Any, name: str) -> Any:
-            known = find(type(x))
+            known = find(type(x)) or shown(type(x))
             flag = None if known is None else known.get(name)
             if flag is WRITE:
                 log = current().undo_log
@@ -524,6 +528,7 @@ class Python(Machine):
                 return self.taken(getattr(x, name))
         elif isinstance(x, modules.Module):
             if name[0] not in "_.":
+                self.shown.setdefault(kind, {})[name] = READ
                 return getattr(x, name)
         elif isinstance(x, BaseException) and name in ("args", "value"):
             return getattr(x, name)
@@ -536,8 +541,14 @@ class Python(Machine):
         elif kind.__module__ == "dataclasses" and name in ("name", "type", "default"):
             return getattr(x, name)
         elif self.is_ours(kind) and self._is_shown(kind, name):
-            found = self.taken(getattr(x, self._asked.get((kind.__module__, name), name)))
-            return (lambda **given: self.taken(found(**given))) if name == "numpy" else found
+            asked = self._asked.get((kind.__module__, name), name)
+            found = self.taken(getattr(x, asked))
+            if name == "numpy":
+                return lambda **given: self.taken(found(**given))
+            if asked == name:
+                is_method = type(found) is MethodType and isinstance(x, Tensor)
+                self.shown.setdefault(kind, {})[name] = READ if is_method else TAKEN
+            return found
         raise self.missing(x, name)
 
     def _of_class(self, x: Any, name: str) -> Any:
@@ -663,9 +674,11 @@ class Python(Machine):
 
     def mult(self, a: Any, b: Any) -> Any:
         """`a * b`."""
-        if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return a * b
-        if isinstance(a, int) and isinstance(b, int):
+        if isinstance(a, Tensor):
+            self.quick.add(type(a))
+        elif isinstance(b, Tensor):
+            self.quick.add(type(b))
+        elif isinstance(a, int) and isinstance(b, int):
             _afford_bits(a.bit_length() + b.bit_length())
         elif float not in (type(a), type(b)):
             for x, times in ((a, b), (b, a)):
@@ -1016,7 +1029,7 @@ class Python(Machine):
         words = "shown attr loaded entry augmented cells poll polled native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
         found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
-        found |= {".type": type, ".float": float, ".reals": frozenset({int, float}), ".Exception": Exception}
+        found |= {".type": type, ".quick": self.quick, ".reals": frozenset({int, float}), ".Exception": Exception}
         found[".AssertionError"] = AssertionError
         found |= {"__build_class__": self.build, "__import__": self.modules.imported, "__name__": "__main__"}
         return found

@@ -16,6 +16,7 @@ import _ast as py
 import re
 from contextlib import AbstractContextManager
 from functools import partial
+from itertools import islice
 from types import CodeType
 from typing import Any, NoReturn
 
@@ -35,7 +36,7 @@ _IN_CLASS = SPECIAL | {"match_args", "doc"}
 _IDENTIFIERS = frozenset({"id", "arg", "attr", "name", "asname", "module", "rest", "names", "kwd_attrs"})
 _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be much larger than the operands
 _SMALL = 2**62
-_SIMPLE = (py.Name, py.Constant)
+_SHORT = 30  # nodes
 _WIDE = re.compile(r"\d{7}")
 _UNKNOWN = "NameError: name {!r} is not defined"
 _WORDS = {"AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*"}
@@ -244,26 +245,26 @@ class _Guards(Nodes):
             return self.helped("xor", node, left, right)
         if not isinstance(node.op, _LARGE):
             return node
-        is_product = isinstance(node.op, py.Mult)
+        is_product, is_mod = isinstance(node.op, py.Mult), isinstance(node.op, py.Mod)
         if any(_is_number(one, float) for one in ((left, right) if is_product else (left,))):
             return node
         helped = self.helped(type(node.op).__name__.lower(), node, left, right)
-        if not (is_product or isinstance(node.op, py.Mod)) or not isinstance(left, _SIMPLE):
-            return helped
-        tests = [self.is_real(left)] if isinstance(left, py.Name) else []
-        if is_product:
-            if not isinstance(right, _SIMPLE):
-                return helped
-            tests += [self.is_real(right)] if isinstance(right, py.Name) else []
-            if len(tests) == 2:  # a small number makes the product little longer than the other is
+        names = [one for one in ((left, right) if is_product else (left,)) if not _is_number(one)]
+        is_known = (is_product or is_mod) and names != [] and all(isinstance(one, py.Name) for one in names)
+        first, ways = names[0] if is_known else left, []
+        if isinstance(first, py.Name) and _is_short(right):
+            ways.append(self.kind(first, py.In(), ".quick", node))
+        if is_known:
+            tests = [*map(self.is_real, names)]
+            if len(names) == 2:  # a small number makes the product little longer than the other is
                 signs: list[Any] = [py.Lt(), py.Lt()]
                 ends = [self.constant(end, node) for end in (-_SMALL, _SMALL)]
                 tests.append(self.at(py.Compare(ends[0], signs, [left, ends[1]]), node))
-                is_float = self.kind(left, py.Is(), ".float", node)
-                tests = [self.at(py.BoolOp(py.Or(), [is_float, self.every(tests, node)]), node)]
-        if not tests or not all(isinstance(one, py.Name) or _is_number(one) for one in (left, right)[: 1 + is_product]):
+            ways.append(self.every(tests, node))
+        if not ways:
             return helped
-        return self.at(py.IfExp(self.every(tests, node), node, helped), node)
+        test = self.at(py.BoolOp(py.Or(), ways), node) if len(ways) > 1 else ways[0]
+        return self.at(py.IfExp(test, node, helped), node)
 
     def is_real(self, name: Any) -> Any:
         """Whether a name has a real number."""
@@ -570,6 +571,11 @@ def _is_number(node: Any, *kinds: type) -> bool:
     """Whether a node is a number that is written, and not a long one."""
     value: Any = getattr(node, "value", None)
     return isinstance(node, py.Constant) and type(value) in (kinds or (int, float)) and abs(value) < _SMALL
+
+
+def _is_short(node: Any) -> bool:
+    """Whether a node may stand in the code twice, where it may be a part of what stands there twice."""
+    return len([*islice(nodes(node), _SHORT)]) < _SHORT
 
 
 def _is_docstring(body: list[Any]) -> int:
