@@ -114,6 +114,9 @@ class Nodes:
         return self.at(py.If(self.name(".stop", place), [self.run(self.call(".poll", [], place), place)], []), place)
 
 
+_NUMBERS = ".numbers"  # whether the steady parameters of a function are numbers
+
+
 class _Expressions(Nodes):
     """Makes Python's expressions."""
 
@@ -124,6 +127,8 @@ class _Expressions(Nodes):
         self.once = False  # whether it runs once: then the least code is best
         self.plainly = False  # whether all names of a loop are known to be numbers
         self.bound: set[str] = set()  # the names of the function
+        self.steady: set[str] = set()  # parameters that it never binds again
+        self.asked: set[str] = set()  # those of which the code asks whether they are numbers
         self.around: list[set[str]] = []  # those of the functions around it
         self.temporaries = True  # whether an expression may have names of its own
         self.details: list[Any] = []
@@ -169,7 +174,8 @@ class _Expressions(Nodes):
     def inner(self, names: Iterable[str], temporaries: bool = True) -> AbstractContextManager[None]:
         """A function inside of what is running; `names`: its own."""
         around = self.around if self.top else [*self.around, self.bound]
-        return self.having(top=False, once=False, bound={*names}, temporaries=temporaries, around=around)
+        own = {"bound": {*names}, "steady": set(), "asked": set()}
+        return self.having(top=False, once=False, temporaries=temporaries, around=around, **own)
 
     # Expressions
 
@@ -270,17 +276,25 @@ class _Expressions(Nodes):
         between = (node.left.span, node.right.span, node.sign) if signed else None
         return self.do("checked", (node.op, between), values, span)
 
-    def tried(self, node: Any, level: int) -> Any:
-        """Arithmetic as Python's own where its operands are numbers or arrays; None where there is nothing to try."""
+    def tried(self, node: Any, level: int, leads: bool = False) -> Any:
+        """Arithmetic as Python's own where its operands are numbers or arrays; None where there is nothing to try.
+
+        `leads`: nothing of the statement is computed before it.
+        """
         plan = None if self.once or self.plainly else _Plan(node)
         if plan is None or not plan.fits or (plan.others and not self.temporaries):
             return None
         span, kept = node.span, {other: self.temporary() for other in plan.others}
-        values = [
-            self.at(py.NamedExpr(self.name(name, span, STORE), self.expr(other, level)), span)
-            for other, name in kept.items()
-        ]
+        pairs = [*zip(kept.values(), self.each_of(kept, level), strict=True)]
+        if leads:
+            self.before += [self.assign(name, value, span) for name, value in pairs]
+            values = [self.name(name, span) for name in kept.values()]
+        else:
+            values = [self.at(py.NamedExpr(self.name(name, span, STORE), value), span) for name, value in pairs]
         test = self.all_plain(plan.names, plan.numbers, span, values)
+        if leads and values and not plan.names:  # of numbers this takes less time
+            floats = self.every([self.alike([value], True, span) for value in values], span)
+            test = self.at(py.BoolOp(py.Or(), [floats, test]), span)
         self.computed |= kept
         with self.having(plainly=True):
             quick = self.expr(node, level)
@@ -289,13 +303,18 @@ class _Expressions(Nodes):
 
     def all_plain(self, names: Mapping[str, Span], numbers: bool, span: Span, values: Sequence[Any] = ()) -> Any:
         """Whether all names are numbers, or numbers or arrays; of values, which are all computed, all are the same."""
-        sign, known = (py.Is, ".float") if numbers else (py.In, ".plain")
-        tests = []
-        for several in (*([values] if values else []), *([self.name(name, at)] for name, at in names.items())):
-            first, *others = [self.call(".type", [value], span) for value in several]
-            signs: list[Any] = [*[py.Is() for _ in others], sign()]
-            tests.append(self.at(py.Compare(first, signs, [*others, self.name(known, span)]), span))
-        return self.every(tests, span)
+        tests = [self.alike(values, numbers, span)] if values else []
+        named = [self.alike([self.name(name, at)], numbers, span) for name, at in names.items()]
+        if named and self.steady.issuperset(names):
+            self.asked.update(names)
+            named = [self.at(py.BoolOp(py.Or(), [self.name(_NUMBERS, span), self.every(named, span)]), span)]
+        return self.every([*tests, *named], span)
+
+    def alike(self, values: Iterable[Any], numbers: bool, span: Span) -> Any:
+        """Whether some values are all numbers, or all numbers or all arrays."""
+        first, *others = [self.call(".type", [value], span) for value in values]
+        signs: list[Any] = [*[py.Is() for _ in others], py.Is() if numbers else py.In()]
+        return self.at(py.Compare(first, signs, [*others, self.name(".float" if numbers else ".plain", span)]), span)
 
     def _compare(self, node: ast.Compare, level: int) -> Any:
         span, (*links, (sign, right)) = node.span, node.rest
@@ -921,7 +940,9 @@ class _Generator(_Expressions):
         self.refuse_to_leave(node.span, "return")
         if self.top and not self.in_function:
             raise AgradError("syntax", "`return` is outside a function", labels=[Label(node.span)])
-        return [self.at(py.Return(None if node.value is None else self.expr(node.value)), node.span)]
+        found = self.tried(node.value, 1, leads=True) if isinstance(node.value, ast.Binary) else None
+        value = found or (None if node.value is None else self.expr(node.value))
+        return [self.at(py.Return(value), node.span)]
 
     def switched(self, manager: Any, node: Any) -> list[Any]:
         """A `with` block."""
@@ -954,7 +975,12 @@ class _Generator(_Expressions):
         outer = [one for one in loose(node.body, bound(node.body).difference(names)) if self.is_own(one)]
         reads = [self.assign(f".outer {one}", self.thunk(ast.Name(one, span=span)), span) for one in outer]
         with self.having(loops=0, nested=0, timed=False, before=[]), self.inner({*names, *bound(node.body)}):
-            body = [self.tick(span), *self.prologue(node, names), *self.body(node.body)]
+            self.steady = {one.name for one in node.parameters} - bound(node.body)
+            body = [*self.prologue(node, names), *self.body(node.body)]
+            if self.asked:
+                asked = self.alike([self.name(one, span) for one in sorted(self.asked)], True, span)
+                body.insert(0, self.assign(_NUMBERS, asked, span))
+            body.insert(0, self.tick(span))
         name = f".def {node.name}"
         made = self.defined(name, self.parameters(definition, span), body, span)
         value = self.do("define", definition, [self.name(name, span), *values], span)
