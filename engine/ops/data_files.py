@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine import data
 from agrad.engine.core.arguments import is_sequence, small, truth_of
-from agrad.engine.core.context import afford, current, note_read, require_files
+from agrad.engine.core.context import afford, current, note_read, require_files, scope
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.graph import collecting_later, leaf
 from agrad.engine.core.tensor import Tensor, bare, tensor
@@ -331,7 +331,8 @@ def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables
         wanted = data.tables.Wanted(numbers, [name for name, known in chosen if known in texts], texts=True)
         pieces = _pieces(table, wanted)
         known = dict(chosen)
-        read = {name: _as_column(known[name], [columns.pop(name) for columns in pieces]) for name in known}
+        with scope(place=current().origin):  # which is not looked for again for each
+            read = {name: _as_column(known[name], [columns.pop(name) for columns in pieces]) for name in known}
     return tables.Table([known for _, known in chosen], [read[name] for name, _ in chosen], path.name)
 
 
