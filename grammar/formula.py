@@ -16,11 +16,11 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import coerce, np, outward
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.run.code import loads
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.fixes import listed
 from agrad.grammar.session import formulas
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.ast import loads
 from agrad.grammar.syntax.parser import parse_expression
 
 

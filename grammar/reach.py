@@ -33,6 +33,11 @@ def reachable(name: str) -> frozenset[str]:
     return frozenset(REACH["words"][name].split())
 
 
+def is_special(name: str) -> bool:
+    """Whether a name is one of those that Python gives a meaning of its own."""
+    return name[:2] == "__" and name[-2:] == "__" and len(name) > 4
+
+
 def names() -> list[str]:
     """The modules that a script can import."""
     return [*REACH["modules"], *(name for name in PACKAGES if "." not in name)]
@@ -41,14 +46,10 @@ def names() -> list[str]:
 def names_in(name: str) -> list[str]:
     """The names of a module that `import *` gives."""
     if name in PACKAGES:
-        return sorted(_public(name))
+        inner = [one.rpartition(".")[2] for one in PACKAGES if one.rpartition(".")[0] == name]
+        own = dir(import_module(f"agrad.{name}"))
+        return sorted([*inner, *(one for one in own if member(name, one) is not None)])
     return REACH["modules"].get(name, "").split()
-
-
-def _public(name: str) -> list[str]:
-    """The names of a package, and of the packages in it."""
-    inner = [one.rpartition(".")[2] for one in PACKAGES if one.rpartition(".")[0] == name]
-    return [*inner, *(one for one in dir(import_module(f"agrad.{name}")) if member(name, one) is not None)]
 
 
 def member(name: str, word: str) -> Any:

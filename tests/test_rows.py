@@ -126,7 +126,7 @@ TRANSLATIONS = {
     "engine/torch/modules.py",
     "engine/torch/tensor.py",
     "grammar/elsewhere.py",  # other names of functions
-    "grammar/run/guards.py",  # Python's operators and methods
+    "grammar/runtime/python_builtins.py",  # Python's operators and methods
     "grammar/run/python.py",
 }
 MODULES = [path for floor in ("engine", "grammar", "cli") for path in sorted((ROOT / floor).rglob("*.py"))]

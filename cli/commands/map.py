@@ -16,20 +16,6 @@ import click
 
 import agrad
 from agrad.cli import arguments
-from agrad.cli.arguments import (
-    Limits,
-    Line,
-    Options,
-    argument,
-    binding,
-    count,
-    declared,
-    file_option,
-    flag,
-    group,
-    many,
-    option,
-)
 from agrad.cli.arguments.expression import constants_option, listed, texts_by_name, wrt_option
 from agrad.cli.arguments.options import Cluster, Reading, TableCommand, opened, require_readable, split, where
 from agrad.cli.main import Wrong, again, end_in, limit_memory, shown_name, typed
@@ -44,60 +30,64 @@ TO = ("csv", "jsonl", "npy", "npz", "arrow", "parquet")  # formats of the output
 _ROOM = 2**30  # bytes of addresses
 
 
-class Asked(Options):
+class Asked(arguments.Options):
     """What `agrad map` takes."""
 
-    words: tuple[str, ...] = argument(nargs=-1, metavar="EXPR DATA", type=arguments.FILE)
+    words: tuple[str, ...] = arguments.argument(nargs=-1, metavar="EXPR DATA", type=arguments.FILE)
     wrt: tuple[str, ...] = wrt_option("Columns to differentiate with respect to, separated by commas.")
     given: tuple[str, ...] = constants_option
-    out: str | None = file_option(
+    out: str | None = arguments.file_option(
         "-o",
         "The file to write; its extension gives the format. Or a folder, out/, for a file of each file of DATA.",
         "OUT",
         callback=arguments.file_or_stdout,
     )
-    resume: bool = flag("--resume", "Continue a run into a folder that was interrupted.")
-    most: float = option(
+    resume: bool = arguments.flag("--resume", "Continue a run into a folder that was interrupted.")
+    most: float = arguments.option(
         "--part-size",
         "SIZE",
         "Into a folder: divide larger Parquet files at their row groups, into parts of about this size.",
         default="128MB",
         callback=arguments.size,
     )
-    cluster: Cluster = group(Cluster)
-    to: str | None = option("--to", TO, "The format of the output, whatever its name.")
-    uncertain: tuple[str, ...] = many(
+    cluster: Cluster = arguments.group(Cluster)
+    to: str | None = arguments.option("--to", TO, "The format of the output, whatever its name.")
+    uncertain: tuple[str, ...] = arguments.many(
         "--u", "NAME=U", "The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated."
     )
-    reading: Reading = group(Reading)
-    expressions: tuple[str, ...] = many("-e", "NAME=EXPR", "A formula, and the column for it. May be repeated.")
-    where: str | None = option("--where", "EXPR", "Compute and write only the rows in which this is true.")
-    whole: str | None = option(
+    reading: Reading = arguments.group(Reading)
+    expressions: tuple[str, ...] = arguments.many(
+        "-e", "NAME=EXPR", "A formula, and the column for it. May be repeated."
+    )
+    where: str | None = arguments.option("--where", "EXPR", "Compute and write only the rows in which this is true.")
+    whole: str | None = arguments.option(
         "--whole",
         "NAME,...",
         "Functions that see the whole column, in a pass of their own: mean, std, var, sum, min, max.",
     )
-    order: int = count("--order", "K", "Derivatives up to this order.", 1, 2, default=1)
-    hessian: bool = flag("--hessian", "The second derivatives by every pair of --wrt.")
-    jacobian: bool = flag(
+    order: int = arguments.count("--order", "K", "Derivatives up to this order.", 1, 2, default=1)
+    hessian: bool = arguments.flag("--hessian", "The second derivatives by every pair of --wrt.")
+    jacobian: bool = arguments.flag(
         "--jacobian", "All formulas by all of --wrt, after their values; a list [a, b] is one formula for each entry."
     )
-    keep: str | None = option("--keep", "NAME,...|all", "Columns to copy to the output, before the results.")
-    title: str = option("--value", "NAME", "The name of the column of values.", default="value")
-    on_error: str = option(
+    keep: str | None = arguments.option("--keep", "NAME,...|all", "Columns to copy to the output, before the results.")
+    title: str = arguments.option("--value", "NAME", "The name of the column of values.", default="value")
+    on_error: str = arguments.option(
         "--on-error",
         ("stop", "null"),
         "What to do with rows that cannot be read or computed; null: leave their results empty, and count them.",
         default="stop",
     )
-    backend: str = option("--backend", CHOICES, described("; ") + ".", default=AUTO)
-    threads: int | None = count("--threads", "N", "The number of threads; the default is the number of cores.")
+    backend: str = arguments.option("--backend", CHOICES, described("; ") + ".", default=AUTO)
+    threads: int | None = arguments.count(
+        "--threads", "N", "The number of threads; the default is the number of cores."
+    )
     as_json: bool = arguments.json_option
     precision: int | None = arguments.precision_option("full")  # a table is for programs, and not for people
-    limits: Limits = group(Limits)
+    limits: arguments.Limits = arguments.group(arguments.Limits)
 
 
-@declared("map", TableCommand, Asked)
+@arguments.declared("map", TableCommand, Asked)
 def command(asked: Asked) -> None:
     """Compute EXPR, and its derivatives, for each row of DATA.
 
@@ -144,7 +134,7 @@ def command(asked: Asked) -> None:
     )
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     form = vars(asked.reading)
-    line = Line.typed().words
+    line = arguments.Line.typed().words
     with agrad.cli.data.request.advised(line, _typed, data):
         if asked.out and (asked.out.endswith(("/", os.sep)) or os.path.isdir(os.path.expanduser(asked.out))):
             on = where(asked.cluster.on, asked.cluster.workers)
@@ -240,12 +230,12 @@ def _two(words: Sequence[str], formulas: Mapping[str, str]) -> tuple[str, str]:
         return "", words[0]
     if not words:
         raise click.UsageError("the expression and the file are missing")
-    line = Line.typed()
+    line = arguments.Line.typed()
     if len(words) == 1 and os.path.exists(words[0]):
         raise Wrong(f"the expression is missing: {words[0]} is the file")
     if len(words) == 1:
         raise Wrong("the file with the data is missing; - is standard input", line.changed({}, "-"))
-    values = [place for place in line.places if binding(line.words[place])[0]]
+    values = [place for place in line.places if arguments.binding(line.words[place])[0]]
     if values and values != line.places[:1]:
         fix = line.changed({place: ["-D", line.words[place]] for place in values if place != line.places[0]})
         raise Wrong("a name gets its value from -D", fix)

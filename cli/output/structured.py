@@ -12,18 +12,8 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain, plain_fields
 from agrad.engine.text import csv_lines, latex_name
 from agrad.engine.values import format_number
+from agrad.grammar import results
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import (
-    Answer,
-    Checked,
-    Estimated,
-    Gradient,
-    Plot,
-    Result,
-    Settings,
-    uncertainty_of,
-    whole_text_of,
-)
 from agrad.grammar.values.lists import as_truth
 
 SCHEMA = 1
@@ -33,7 +23,7 @@ _CHECKED = ("entry", "exact", "difference", "doubt", "claim", "absolute", "verdi
 # JSON
 
 
-def answer_line(found: Answer, settings: Settings) -> str:
+def answer_line(found: results.Answer, settings: results.Settings) -> str:
     """A value and its derivatives as one object."""
     nonfinite: dict[str, str] = {}
     fields = _value(found.value, settings, nonfinite)
@@ -50,7 +40,7 @@ def answer_line(found: Answer, settings: Settings) -> str:
     return _line(fields | plain_fields(own, "", nonfinite), nonfinite)
 
 
-def _block(found: Answer, x: str, y: str) -> Any:
+def _block(found: results.Answer, x: str, y: str) -> Any:
     """The second derivatives by x and y, in the shape of x followed by that of y."""
     if (x, y) in found.derivatives:
         return found.derivatives[x, y]
@@ -83,18 +73,18 @@ def _label(label: Label) -> dict[str, Any]:
     return fields
 
 
-def result_line(result: Result, settings: Settings) -> str:
+def result_line(result: results.Result, settings: results.Settings) -> str:
     """A result as one object; what is made for people is a text."""
     nonfinite: dict[str, str] = {}
-    if isinstance(result, Gradient):
+    if isinstance(result, results.Gradient):
         fields: dict[str, Any] = {"grad": {result.name: result.value}}
         fields |= {"remark": result.remark} if result.remark else {}
-    elif isinstance(result, Checked):
+    elif isinstance(result, results.Checked):
         found = [{name: getattr(one, name) for name in _CHECKED} for one in result.report.findings]
         fields = {"ok": result.report.ok, "check": found}
-    elif isinstance(result, Estimated):
+    elif isinstance(result, results.Estimated):
         fields = result.found.fields()
-    elif isinstance(result, Plot):
+    elif isinstance(result, results.Plot):
         fields = _plot(result, "plot", nonfinite)
     elif hasattr(result, "value"):
         return _line(_value(result.value, settings, nonfinite), nonfinite)
@@ -103,7 +93,7 @@ def result_line(result: Result, settings: Settings) -> str:
     return _line(plain_fields(fields, "", nonfinite), nonfinite)
 
 
-def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
+def _plot(plot: results.Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     """The curves of a plot, and those of the plot below it."""
     below = plain_fields(_plot(plot.below, "below", nonfinite), "", nonfinite) if plot.below is not None else {}
     curves = [
@@ -115,14 +105,14 @@ def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     return {name: curves, **below, "axis": plot.axis, **texts, **(log if any(plot.log) else {})}
 
 
-def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
+def _value(value: Any, settings: results.Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Numbers and arrays as `value`, anything else as its text."""
     try:
         fields = {"value": plain(as_truth(value), "value", nonfinite)}
-        u = uncertainty_of(value)
+        u = results.uncertainty_of(value)
         return fields if u is None else fields | {"u": plain(u, "u", nonfinite)}
     except AgradError:
-        return {"text": whole_text_of(value, settings)}
+        return {"text": results.whole_text_of(value, settings)}
 
 
 def _line(fields: dict[str, Any], nonfinite: dict[str, str] | None = None) -> str:
@@ -134,7 +124,7 @@ def _line(fields: dict[str, Any], nonfinite: dict[str, str] | None = None) -> st
 # CSV
 
 
-def answer_table(found: Answer, precision: int | None) -> str:
+def answer_table(found: results.Answer, precision: int | None) -> str:
     """A line of names and the rows below it: a number is repeated on every row, an array has its first axis as rows.
 
     A vector is a column; an array with more axes has a column for each entry of a row, `d/dx[0]`.
@@ -184,7 +174,9 @@ def _shape(value: Any) -> list[int]:
 # LaTeX
 
 
-def answer_latex(found: Answer, precision: int | None, written: Callable[[Sequence[str]], str]) -> Iterator[str]:
+def answer_latex(
+    found: results.Answer, precision: int | None, written: Callable[[Sequence[str]], str]
+) -> Iterator[str]:
     """The same lines as formulas, for between dollar signs; `written` gives what a result is computed by."""
     yield _equation([written(()), _formula(_numbers(found.value), precision)])
     for by, part in found.derivatives.items():

@@ -20,19 +20,8 @@ from agrad.cli.terminal.pager import PAGER
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit, glued, wrap
+from agrad.grammar import results
 from agrad.grammar.prompt.changes import Changes, with_newest
-from agrad.grammar.results import (
-    Checked,
-    Gradient,
-    Graph,
-    Printed,
-    Quit,
-    Result,
-    Settings,
-    Shown,
-    Table,
-    uncertainty_of,
-)
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.typed import tokens
@@ -44,25 +33,26 @@ _OPENING = pattern(r"[^\[(]*[\[(]+")
 class PromptPrinter(Printer):
     """Prints results for a person at a terminal: `60   <MeanBackward>`."""
 
-    def __call__(self, result: Result) -> None:
+    def __call__(self, result: results.Result) -> None:
         """Print one result."""
         DRAWN.rows = 0
-        if isinstance(result, Shown):
+        if isinstance(result, results.Shown):
             self._show(result)
-        elif isinstance(result, Gradient):
+        elif isinstance(result, results.Gradient):
             click.echo(shown(folded(result.text(self.settings), self.settings.width)))
-        elif isinstance(result, Printed) and result.line.replace("\n", "").isprintable():
+        elif isinstance(result, results.Printed) and result.line.replace("\n", "").isprintable():
             # not what is in columns by tabs, or in colours
             click.echo(folded(result.line, self.settings.width))
-        elif isinstance(result, Table | Checked):
-            paint = states_in_colour if isinstance(result, Table) and result.states else None
+        elif isinstance(result, results.Table | results.Checked):
+            paint = states_in_colour if isinstance(result, results.Table) and result.states else None
             text = result.text(self.settings)
-            text = text if isinstance(result, Graph) else fit(text, self.settings.width)  # a drawing is not folded
+            if not isinstance(result, results.Graph):  # a drawing is not folded
+                text = fit(text, self.settings.width)
             PAGER.show(text, paint if coloured(sys.stdout) else None)
         else:
             super().__call__(result)
 
-    def _show(self, result: Shown) -> None:
+    def _show(self, result: results.Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
         mark = kind(result.value)
         text = self._whole(result, mark)
@@ -70,16 +60,16 @@ class PromptPrinter(Printer):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
         click.echo(text, color=coloured(sys.stdout) or None)
 
-    def text(self, result: Result, settings: Settings) -> str:
+    def text(self, result: results.Result, settings: results.Settings) -> str:
         """A result as it is printed, for a transcript."""
-        if not isinstance(result, Shown):
+        if not isinstance(result, results.Shown):
             return super().text(result, settings)
         return self._whole(result, kind(result.value))
 
-    def _whole(self, result: Shown, mark: str) -> str:
+    def _whole(self, result: results.Shown, mark: str) -> str:
         """A value with what is said after it, folded; the rows of a matrix under each other."""
         value, settings = result.value, self.settings
-        if isinstance(value, Tensor) and len(value.shape) > 1 and uncertainty_of(value) is None:
+        if isinstance(value, Tensor) and len(value.shape) > 1 and results.uncertainty_of(value) is None:
             text = format_rows(value.value, settings.precision, settings.width)
         else:
             text = result.text(settings)
@@ -142,7 +132,7 @@ def transcript(session: Session, text: str, write: Callable[[str], None], in_col
     session.steps.depth = DEPTH  # as at the prompt
     session.record.on, session.shows = True, (True, True)
     code = 0
-    with suppress(Quit):
+    with suppress(results.Quit):
         for typed in statements(line.encode() for line in text.splitlines(keepends=True)):
             statement = typed.rstrip()
             if not statement or statement == "#":

@@ -9,24 +9,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter
 
-from prompt_toolkit import PromptSession
+from prompt_toolkit import PromptSession, filters
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import (
-    Condition,
-    Filter,
-    emacs_insert_mode,
-    emacs_mode,
-    has_completions,
-    has_focus,
-    has_validation_error,
-    is_done,
-    vi_insert_mode,
-    vi_navigation_mode,
-)
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.bindings.completion import generate_completions
 from prompt_toolkit.keys import Keys
@@ -140,7 +128,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         bottom_toolbar=toolbar,
     )
     # What is said of a refused line stands right below it, and not at the bottom of a tall terminal.
-    is_refused = has_validation_error & ~has_completions & ~is_done
+    is_refused = filters.has_validation_error & ~filters.has_completions & ~filters.is_done
     typed, whole = prompt.layout.current_window, prompt.layout.container
     assert isinstance(whole, HSplit)
     typed.dont_extend_height = is_refused
@@ -163,7 +151,7 @@ def keys(
     `prepare` makes a statement of a text; `opening` says what Enter waits for, `by_python` whether Python is read.
     """
     bindings = KeyBindings()
-    typing = has_focus(DEFAULT_BUFFER)
+    typing = filters.has_focus(DEFAULT_BUFFER)
 
     @bindings.add("enter", filter=typing)
     def _(event: KeyPressEvent) -> None:
@@ -174,7 +162,7 @@ def keys(
         if (taken := opening.taken(buffer.text)) != buffer.text:
             buffer.document = Document(taken)
         if opening.waits(prepare(buffer.text), by_python()):
-            if vi_navigation_mode():  # where the cursor is on a character, not after it
+            if filters.vi_navigation_mode():  # where the cursor is on a character, not after it
                 buffer.cursor_position = len(buffer.text)
             new_line(buffer)
         else:
@@ -182,7 +170,7 @@ def keys(
             buffer.validate_and_handle()
 
     # With the keys of vi, Esc and Enter are two: the second accepts the line, and `o` opens a new one.
-    @bindings.add("escape", "enter", filter=typing & emacs_mode)
+    @bindings.add("escape", "enter", filter=typing & filters.emacs_mode)
     def _(event: KeyPressEvent) -> None:
         new_line(event.current_buffer)
 
@@ -191,7 +179,7 @@ def keys(
         text = plain.pasted_statements(event.data)
         event.current_buffer.insert_text(text if "\n" in text.rstrip("\n") else text.rstrip("\n"))
 
-    @bindings.add("escape", filter=typing & has_completions, eager=True)
+    @bindings.add("escape", filter=typing & filters.has_completions, eager=True)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.cancel_completion()
 
@@ -199,14 +187,14 @@ def keys(
     def _(event: KeyPressEvent) -> None:
         live.on = not live.on
 
-    steps.bind(bindings, typing & emacs_mode)  # with those of vi, Esc and Up are two
-    in_margin = Condition(_in_margin)
+    steps.bind(bindings, typing & filters.emacs_mode)  # with those of vi, Esc and Up are two
+    in_margin = filters.Condition(_in_margin)
     _add_indentation(bindings, typing & in_margin)
-    bindings.add("tab", filter=typing & ~in_margin & (vi_insert_mode | emacs_insert_mode))(_complete)
+    bindings.add("tab", filter=typing & ~in_margin & (filters.vi_insert_mode | filters.emacs_insert_mode))(_complete)
     return bindings
 
 
-def _add_indentation(bindings: KeyBindings, here: Filter) -> None:
+def _add_indentation(bindings: KeyBindings, here: filters.Filter) -> None:
     """Tab, Backspace and Shift-Tab, by a step of the indentation."""
 
     @bindings.add("tab", filter=here)
@@ -275,9 +263,9 @@ class Steps:
         self._plot = ""  # what was entered last, if it is a plot
         self._columns = 0  # of the terminal, when it was drawn
 
-    def bind(self, bindings: KeyBindings, here: Filter) -> None:
+    def bind(self, bindings: KeyBindings, here: filters.Filter) -> None:
         """Alt-Up and Alt-Down, where the cursor is at the name of a leaf with one entry."""
-        on_leaf = here & Condition(lambda: bool(self._name(get_app().current_buffer.document)))
+        on_leaf = here & filters.Condition(lambda: bool(self._name(get_app().current_buffer.document)))
 
         for key, direction in (("up", 1), ("down", -1)):
             bindings.add("escape", key, filter=on_leaf)(partial(self._leave, direction))

@@ -29,10 +29,9 @@ from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command, graphed
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
-from agrad.grammar.run.code import loads
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array
-from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, replaced
+from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, loads, replaced
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import List
 

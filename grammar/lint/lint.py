@@ -22,7 +22,7 @@ from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.run import python
-from agrad.grammar.run.code import OF_FUNCTIONS, binds, names_of, of_statement
+from agrad.grammar.run.code import OF_FUNCTIONS, of_statement
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, defined
 from agrad.grammar.runtime.fixes import explain, unknown
@@ -49,7 +49,7 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
             part, files = readings.blank(source.text, start, end), Files()
             if is_python:
                 there = {*known, *Session().python.builtins, "_"}
-                found += python.problems(source, part, there)
+                found += _of_python(source, part, there)
                 known |= there
                 continue
             body = files.read(Source(source.name, part, source.first_line, source.is_file))
@@ -58,6 +58,30 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
         return ordered(files, found)
     finally:
         allowed.on = before
+
+
+def _of_python(source: Source, text: str, known: set[str]) -> list[AgradError]:
+    """What is certainly wrong with a text, or a part of it, that does not run.
+
+    `known`: the names that it has from the start, and then also those that it binds.
+    """
+    read, (statements, found) = list[tuple[str, Span]](), readings.readable(source, text, known)
+    for statement in statements:
+        inner = statement.commands.values() if isinstance(statement, ast.Python) else ((statement,),)
+        known.update(name for body in inner for one in body for name in ast.binds(one))
+        if not isinstance(statement, ast.Python):
+            continue
+        for node in readings.nodes(statement.tree):
+            if readings.is_load(node):
+                read.append((node.id, Span(source, *statement.places.of(node))))
+            else:
+                known.update(readings.bound(node))
+        try:
+            python.code_of(statement)
+        except AgradError as problem:
+            found.append(problem)
+    absent = [(f"NameError: name {name!r} is not defined", span) for name, span in read if name not in known]
+    return [*found, *(AgradError("name", message, labels=[Label(span)]) for message, span in absent)]
 
 
 def problems_of(files: Files, body: ast.Body, names: Iterable[str]) -> list[AgradError]:
@@ -438,7 +462,7 @@ def _inside(node: ast.Node) -> list[tuple[Any, bool, Sequence[str]]]:
     """The parts of an expression, whether each is always computed, and the variables that it has there."""
     match node:
         case ast.Each(value, target, values, last, conditions):
-            return [((values, last), True, ()), ((value, conditions), True, [*names_of(target)])]
+            return [((values, last), True, ()), ((value, conditions), True, [*ast.names_of(target)])]
         case ast.Lambda(parameters, value):
             names = [one.name.lstrip("*") for one in parameters]
             return [(tuple([one.default for one in parameters]), True, ()), (value, False, names)]
@@ -708,4 +732,4 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
         case ast.Define(name):
             yield name, statement
         case _ if not isinstance(statement, ast.Delete):
-            yield from ((name, None) for name in binds(statement))
+            yield from ((name, None) for name in ast.binds(statement))

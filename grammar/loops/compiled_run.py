@@ -213,8 +213,8 @@ class Stager(Guarded):
         if known is not None:
             return known
         node = value.node
-        if node.recorded and (node.op is not None or not node.requires_grad):
-            raise NotTraceable(f"{name} was computed before, and has a graph")
+        is_computed = node.recorded and (node.op is not None or not node.requires_grad)
+        refuse(is_computed, f"{name} was computed before, and has a graph")
         owner = self.hold(LEAF if node.requires_grad else PLAIN, name, value, value.value)
         if value.grad is not None:
             owner.gradient = self.hold(GRADIENT, name, value, value.grad.value)
@@ -251,8 +251,8 @@ class Stager(Guarded):
 
     def on_iterate(self, site: tuple[Any, Span], value: Any) -> Iterator[Any]:
         """The iterator of a loop."""
-        if not isinstance(value, range | Tensor | List):
-            raise NotTraceable("it loops over what is neither a range, nor an array, nor a list")
+        is_known = isinstance(value, range | Tensor | List)
+        refuse(not is_known, "it loops over what is neither a range, nor an array, nor a list")
         return iterate(value)
 
     def on_poll(self) -> None:
@@ -332,8 +332,8 @@ class Stager(Guarded):
         one = self.by_proxy.get(target)
         if one is None or one.kind not in (LEAF, PLAIN):
             raise NotTraceable("it writes into a value that it computed")
-        if any(alias() is not None for alias in one.aliases) or len(sharers(one.value.node)) > 1:
-            raise NotTraceable(f"{one.name} shares its data with another value")
+        is_shared = any(alias() is not None for alias in one.aliases) or len(sharers(one.value.node)) > 1
+        refuse(is_shared, f"{one.name} shares its data with another value")
         refuse(shape_of(as_value(value)) != target.shape, f"{one.name} is written with a value of another shape")
         source = value if isinstance(value, Tensor) else tensor(value)
         before, node = target.node, self._stopped(source, one.kind == LEAF).node
@@ -348,10 +348,9 @@ class Stager(Guarded):
             raise NotTraceable("it writes an entry of what is no array from outside")
         value = as_array(value)
         is_graph = self.by_proxy[target].kind == LEAF or (isinstance(value, Tensor) and value.requires_grad)
-        if self.recording and is_graph:
-            raise NotTraceable(f"an entry of {self.by_proxy[target].name} is written outside no_grad")
-        if target.size > _MOST_COPIED:
-            raise NotTraceable(f"it writes an entry of {self.by_proxy[target].name}, which has many")
+        name = self.by_proxy[target].name
+        refuse(self.recording and is_graph, f"an entry of {name} is written outside no_grad")
+        refuse(target.size > _MOST_COPIED, f"it writes an entry of {name}, which has many")
         parts = self.places_in(index)
         if parts is None:
             self.renew(target, OPS["index_put"].call(target, value, index=index))
@@ -394,8 +393,8 @@ class Stager(Guarded):
         if not found:
             return None
         ends = [x for part in parts for x in ((part.start, part.stop, part.step) if type(part) is slice else (part,))]
-        if not all(end is None or end is Ellipsis or type(end) in (Place, float, int) for end in ends):
-            raise NotTraceable("an index has an array and a place that differs between iterations")
+        are_plain = all(end is None or end is Ellipsis or type(end) in (Place, float, int) for end in ends)
+        refuse(not are_plain, "an index has an array and a place that differs between iterations")
         return parts, found
 
     def on_augment(self, site: tuple[str, Span], target: Any, value: Any) -> Any:
@@ -495,8 +494,7 @@ class Stager(Guarded):
 
     def on_show(self, site: tuple[Any, Span], value: Any) -> None:
         """The value of a statement."""
-        if value is not None:
-            raise NotTraceable("it shows a value")
+        refuse(value is not None, "it shows a value")
 
     def on_command(self, site: tuple[tuple[Any, Span | None], Span], *given: Any) -> None:
         """A command."""
@@ -574,11 +572,10 @@ class CompiledIteration:
         self.rebound: dict[Placeholder, str] = {}
         for (depth, name), value in self.entry.items():
             known = stager.own(value) if isinstance(value, Closure) else value
-            if not isinstance(value, Tensor) and stager.scopes[depth][name] is not known:
-                raise _changes(name)
+            refuse(not isinstance(value, Tensor) and stager.scopes[depth][name] is not known, _changed(name))
         for depth, name in self.absent:
-            if name in stager.scopes[depth]:
-                raise _changes(name)  # it was that of a name further out, and has been bound further in
+            # It was that of a name further out, and has been bound further in.
+            refuse(name in stager.scopes[depth], _changed(name))
         functions = [value for value in self.entry.values() if isinstance(value, Closure)]
         self.keeps_names = any(len(function.scopes) > 1 for function in functions)  # those of a call of a function
         outputs = [self._output(place, one, stager) for place, one in enumerate(self.placeholders) if place]
@@ -624,16 +621,15 @@ class CompiledIteration:
         elif one.kind == MOMENT:
             value = one.proxy if one.proxy.node is not one.leaf else None
         elif rebound:
-            if len(names) > 1 or one.kind == LEAF or one.writes:
-                raise _changes(rebound[0])
+            refuse(len(names) > 1 or one.kind == LEAF or one.writes, _changed(rebound[0]))
             self.rebound[one], value = rebound[0], stager.scope[rebound[0]]
             is_number = type(value) is float or (isinstance(value, Tensor) and stager.is_number(value))
             if type(value) is float:
                 value = bare(leaf(value))
             if not isinstance(value, Tensor) or value in stager.by_proxy or value.requires_grad:
-                raise _changes(rebound[0])
-            if is_number is not (one.kind == NUMBER):
-                raise NotTraceable(f"{rebound[0]} was a number, and becomes a value, or the other way round")
+                raise NotTraceable(_changed(rebound[0]))
+            is_other = is_number is not (one.kind == NUMBER)
+            refuse(is_other, f"{rebound[0]} was a number, and becomes a value, or the other way round")
         if (one.kind == GRADIENT and value is None) or (
             one.kind == LEAF and one.gradient is None and one.proxy.grad is not None
         ):
@@ -782,8 +778,8 @@ def _may_be_undefined(node: Node) -> bool:
         return True
 
 
-def _changes(name: str) -> NotTraceable:
-    return NotTraceable(f"{name} has another value in the next iteration")
+def _changed(name: str) -> str:
+    return f"{name} has another value in the next iteration"
 
 
 def runner(program: Program) -> tuple[Program, Callable[..., tuple[Value, ...]]]:

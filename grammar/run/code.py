@@ -13,12 +13,10 @@ its deep parts become functions, which are called where they stand.
 from __future__ import annotations
 
 import _ast as py
-import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count
-from math import inf
 from types import CodeType
 from typing import Any
 
@@ -26,10 +24,12 @@ from agrad.engine import autodiff
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.places import CUT, THUNK, File
+from agrad.grammar.runtime import notes
 from agrad.grammar.runtime.builtins import Definition, Loop, defined, is_result
 from agrad.grammar.runtime.operations import COMPARE, lost_write, takes_several
 from agrad.grammar.syntax import ast
 
+EXACT = 2.0**53  # up to here, every whole number is a float64
 DEEP = 40  # levels of one Python expression
 _MANY = 1000  # entries of a list of numbers, from which on they are one constant
 _GUARDED = 6  # different names in an expression that is tried as Python's own
@@ -117,10 +117,10 @@ class Nodes:
 _NUMBERS = ".numbers"  # whether the steady parameters of a function are numbers
 
 
-class _Expressions(Nodes):
-    """Makes Python's expressions."""
+class _Generator(Nodes):
+    """Makes the code of one tree."""
 
-    def __init__(self, tree: Any, span: Span) -> None:
+    def __init__(self, tree: Any, span: Span, in_function: bool = False) -> None:
         super().__init__()
         self.tree, self.span, self.file = tree, span, File(tree, span.source)
         self.top = True  # whether names are those of the session
@@ -134,6 +134,9 @@ class _Expressions(Nodes):
         self.details: list[Any] = []
         self.computed: dict[Any, str] = {}  # parts of an expression that have a name already
         self.before: list[Any] = []  # functions that are parts of the statement
+        self.in_function = in_function
+        self.loops = self.nested = self.depth = 0
+        self.timed = False  # whether this is the body of a `time:`
 
     # Nodes
 
@@ -196,7 +199,7 @@ class _Expressions(Nodes):
         value = self.literal(node.value, node.span)
         if type(node.value) is not float or 0.0 < abs(node.value) < EXACT:
             return value
-        told = became(node.span.text, node.value)
+        told = notes.became(node.span.text, node.value)
         if not told:
             return value
         noted = self.do("note", (f"{node.span.text} is read as {told}",), [], node.span)
@@ -429,7 +432,7 @@ class _Expressions(Nodes):
         span, simple = node.value.span, isinstance(node.target, ast.Name)
         name = node.target.id if isinstance(node.target, ast.Name) else self.temporary("each")
         values = self.each_of((node.values, *([] if node.last is None else [node.last])), level)
-        with self.inner([name, *names_of(node.target)], temporaries=simple):
+        with self.inner([name, *ast.names_of(node.target)], temporaries=simple):
             found = self.expr(node.value)
             for test in reversed(node.conditions):
                 found = self.at(py.IfExp(self.test(test), found, self.name(".skipped", test.span)), test.span)
@@ -443,7 +446,7 @@ class _Expressions(Nodes):
     def unpacked(self, target: Any, name: str, value: Any, span: Span) -> Any:
         """A value in which the names of a target are the entries of another."""
         entries = self.call(".nested", [self.detail(target, span), self.name(name, span)], target.span)
-        flat = self.at(py.Tuple([self.name(one, span, STORE) for one in names_of(target)], STORE), span)
+        flat = self.at(py.Tuple([self.name(one, span, STORE) for one in ast.names_of(target)], STORE), span)
         one = py.comprehension(flat, self.at(py.Tuple([entries], LOAD), span), [], 0)
         return self.at(py.Subscript(self.at(py.ListComp(value, [one]), span), self.constant(0, span), LOAD), span)
 
@@ -505,143 +508,16 @@ class _Expressions(Nodes):
 
     def of_unknown(self, node: Any) -> Any:
         """What follows `root(`: an expression with one name that has no value, as in root(x**2 - 2, 1)."""
-        names = tuple(dict.fromkeys(name.id for name in loads(node)))
+        names = tuple(dict.fromkeys(name.id for name in ast.loads(node)))
         own = tuple([name for name in names if self.is_own(name)])
         values = [self.thunk(ast.Name(name, span=node.span)) for name in own]
         return self.do("of_unknown", (node, names, own), values, node.span)
-
-
-def _is_special(name: str) -> bool:
-    """Whether a name has a value of its own where the script gives it none."""
-    return name in ("_", "ans") or name[:2] == "__" or is_result(name)
-
-
-def _is_number(node: Any) -> bool:
-    """Whether this is a number that is read as it is written."""
-    return (
-        isinstance(node, ast.Number)
-        and type(node.value) is float
-        and abs(node.value) < EXACT
-        and (node.value != 0.0 or not became(node.span.text, 0.0))
-    )
-
-
-def _is_plain(node: Any) -> bool:
-    """Whether this is such a number, or a name that may have one."""
-    return _is_number(node) or (isinstance(node, ast.Name) and node.id != "print" and not _is_special(node.id))
-
-
-def _keeps_numbers(node: Any) -> bool:
-    """Whether a node of a tree makes a number of numbers, or a truth where one is asked for."""
-    if isinstance(node, ast.Number | ast.Name):
-        return _is_plain(node)
-    if isinstance(node, ast.Compare):
-        return len(node.rest) == 1 and node.rest[0][0] in _TESTS
-    if isinstance(node, ast.Binary):
-        are_values = isinstance(node.left, _VALUES) and isinstance(node.right, _VALUES)
-        return node.op in _CLOSED and node.sign is None and are_values
-    if isinstance(node, ast.Unary):
-        return node.op == "-" and isinstance(node.operand, _VALUES)
-    if isinstance(node, ast.Assign | ast.Augment):
-        targets = node.targets if isinstance(node, ast.Assign) else (node.target,)
-        is_simple = len(targets) == 1 and isinstance(targets[0], ast.Name) and getattr(node, "op", "+") in _CLOSED
-        return is_simple and isinstance(node.value, _VALUES)
-    return isinstance(node, _FLOW)
-
-
-def as_list(node: Any) -> Any:
-    """A list in brackets as one to be added to."""
-    return node.changed(apart=True) if isinstance(node, ast.List) else node
-
-
-def _parameters(definition: Definition) -> list[str]:
-    return [*definition.parameters, *filter(None, [definition.rest])]
-
-
-class _Plan:
-    """What an arithmetic expression is made of: names, and at most two other operands, which are computed first."""
-
-    def __init__(self, node: Any) -> None:
-        self.names: dict[str, Span] = {}
-        self.others: list[Any] = []
-        self.numbers = isinstance(node, ast.Compare)  # whether the operands must be numbers
-        self.size = 0
-        if isinstance(node, ast.Compare):
-            fits = self.part(node.first) and self.part(node.rest[0][1])
-        else:
-            fits = node.op in NATIVE and node.sign is None and self.part(node)
-        self.fits = fits and bool(self.names or self.others) and len(self.names) <= _GUARDED
-
-    def part(self, node: Any) -> bool:
-        """Whether a part may be tried as Python's own."""
-        self.size += 1
-        if isinstance(node, ast.Binary) and node.op in NATIVE and node.sign is None:
-            return self.size < _LONGEST and self.part(node.left) and self.part(node.right)
-        if isinstance(node, ast.Unary) and node.op == "-":
-            return self.part(node.operand)
-        if isinstance(node, ast.Name):
-            self.names.setdefault(node.id, node.span)
-        if isinstance(node, ast.Number | ast.Name):
-            return _is_plain(node)
-        if len(self.others) == _OTHERS or self.names or isinstance(node, _NOT_PLAIN):
-            return False
-        self.others.append(node)
-        return True
-
-
-MAX_BLOCKS = 50
-_MOST_NESTED = 20  # loops and `with` blocks in each other, which is CPython's limit
-_MOST_CALLS = 200_000  # of functions here, which call each other for each level of a tree
-_REPEATING = (ast.For, ast.While, ast.Time)
-_UNSURE = (ast.Conditional, ast.Logic, ast.Lambda, ast.Each, ast.Compare)  # what need not compute all its parts
-_LOADED = (ast.Name, ast.Number, ast.String, ast.NoneLiteral, ast.Unknowns)
-
-
-def of_statement(statement: ast.Statement) -> CodeType:
-    """The code of a statement of a session or script."""
-    return _Generator((statement,), statement.span).program()
-
-
-def of_expression(expression: ast.Expr) -> CodeType:
-    """The code that returns the value of an expression."""
-    return of_function((), expression)
-
-
-def of_function(parameters: Sequence[str], expression: ast.Expr) -> CodeType:
-    """The code of a function with these parameters."""
-    return _Generator(expression, expression.span).value(parameters)
-
-
-def of_body(body: ast.Body, in_function: bool) -> CodeType:
-    """The code of the body of a loop, whose names are global."""
-    return _Generator(body, body[0].span, in_function).program()
-
-
-@contextmanager
-def deeply() -> Iterator[None]:
-    """Python's functions may call each other more deeply: it takes no stack of C."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(_MOST_CALLS)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
-
-
-class _Generator(_Expressions):
-    """Makes the code of one tree."""
-
-    def __init__(self, tree: Any, span: Span, in_function: bool = False) -> None:
-        super().__init__(tree, span)
-        self.in_function = in_function
-        self.loops = self.nested = self.depth = 0
-        self.timed = False  # whether this is the body of a `time:`
 
     # The code object
 
     def program(self) -> CodeType:
         """The body of a function that runs statements."""
-        self.file.binds, self.once = sorted(bound(self.tree)), True
+        self.file.binds, self.once = sorted(ast.bound(self.tree)), True
         names = self.file.binds
         with deeply():
             body = self.body(self.tree)
@@ -725,7 +601,7 @@ class _Generator(_Expressions):
 
     def _on_assign(self, node: ast.Assign) -> list[Any]:
         value = self.expr(node.value)
-        read = {one.id for one in loads(node.value)}
+        read = {one.id for one in ast.loads(node.value)}
         if len(node.targets) == 1:
             stores = self.store(node.targets[0], value, read, node.value)
             return self.quickly(node.targets[0], node.value, stores)
@@ -870,9 +746,9 @@ class _Generator(_Expressions):
         """One of arithmetic, whose values stay numbers if its names have such, is there once more for these."""
         if self.plainly or not all(map(_keeps_numbers, ast.nodes(node))):
             return [self.whiled(node)]
-        span, kept, own = node.span, self.temporary(), bound(node.body)
-        unbound = loose((node.test, *node.body), own)
-        read = {one.id: one.span for one in loads(node) if one.id not in own or one.id in unbound}
+        span, kept, own = node.span, self.temporary(), ast.bound(node.body)
+        unbound = ast.loose((node.test, *node.body), own)
+        read = {one.id: one.span for one in ast.loads(node) if one.id not in own or one.id in unbound}
         if not read:
             return [self.whiled(node)]
         never = [self.assign(kept, self.constant(None, span), span)]
@@ -957,7 +833,7 @@ class _Generator(_Expressions):
 
     def _on_time(self, node: ast.Time) -> list[Any]:
         """The body is a function, which is called several times."""
-        name, span, names = self.temporary("top" if self.top else "time"), node.span, sorted(bound(node.body))
+        name, span, names = self.temporary("top" if self.top else "time"), node.span, sorted(ast.bound(node.body))
         with self.having(loops=0, timed=True):
             body = self.block(node.body)
         form = py.Global if self.top else py.Nonlocal
@@ -972,10 +848,10 @@ class _Generator(_Expressions):
         definition, defaults = defined(node.name, node.parameters, node.body, span)
         values = self.each_of(defaults)
         names = [one.name.lstrip("*") for one in node.parameters if one.name != "*"]
-        outer = [one for one in loose(node.body, bound(node.body).difference(names)) if self.is_own(one)]
+        outer = [one for one in ast.loose(node.body, ast.bound(node.body).difference(names)) if self.is_own(one)]
         reads = [self.assign(f".outer {one}", self.thunk(ast.Name(one, span=span)), span) for one in outer]
-        with self.having(loops=0, nested=0, timed=False, before=[]), self.inner({*names, *bound(node.body)}):
-            self.steady = {one.name for one in node.parameters} - bound(node.body)
+        with self.having(loops=0, nested=0, timed=False, before=[]), self.inner({*names, *ast.bound(node.body)}):
+            self.steady = {one.name for one in node.parameters} - ast.bound(node.body)
             body = [*self.prologue(node, names), *self.body(node.body)]
             if self.asked:
                 asked = self.alike([self.name(one, span) for one in sorted(self.asked)], True, span)
@@ -990,7 +866,7 @@ class _Generator(_Expressions):
         """What gives names their values before the body of a function runs."""
         span, made = node.span, list[Any]()
         own = self.bound.difference(parameters)
-        for name in loose(node.body, own):
+        for name in ast.loose(node.body, own):
             inner = any(name in one for one in self.around)
             value = self.call(f".outer {name}", [], span) if inner else self.do("outer", name, [], span)
             skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, [self.at(py.Pass(), span)]), span)
@@ -1021,172 +897,123 @@ class _Generator(_Expressions):
         return [self.run(self.do("assert", kind, self.each_of((*parts, message)), span), span)]
 
     def _on_command(self, node: ast.Command) -> list[Any]:
-        values = operands_of(node)
+        values = ast.operands_of(node)
         last = next((one.span for one in values[::-1] if not isinstance(one, _LOADED)), None)
         return [self.run(self.do("command", (node, last), self.each_of(values), node.span), node.span)]
 
 
-# What trees say of names: which are read, which are bound, and which may be read before they are.
-
-# Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
-# expression of a `check` is computed many times.
-UNEVALUATED = frozenset({"set", "check"})
-BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
-_WRITES = (ast.Index, ast.Attribute)
+def _is_special(name: str) -> bool:
+    """Whether a name has a value of its own where the script gives it none."""
+    return name in ("_", "ans") or name[:2] == "__" or is_result(name)
 
 
-def operands_of(node: ast.Command) -> list[Any]:
-    """What is computed before a command runs: its operands, and the values of its options."""
-    operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
-    return [*operands, *(value for _, value in node.options if value is not None)]
+def _is_number(node: Any) -> bool:
+    """Whether this is a number that is read as it is written."""
+    return (
+        isinstance(node, ast.Number)
+        and type(node.value) is float
+        and abs(node.value) < EXACT
+        and (node.value != 0.0 or not notes.became(node.span.text, 0.0))
+    )
 
 
-def names_of(target: Any) -> Iterator[str]:
-    """The names that a target binds."""
-    waiting = [target]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, ast.Starred):
-            waiting.append(one.value)
-        elif isinstance(one, ast.Tuple):
-            waiting += one.items[::-1]
-        elif isinstance(one, ast.Name):
-            yield one.id
+def _is_plain(node: Any) -> bool:
+    """Whether this is such a number, or a name that may have one."""
+    return _is_number(node) or (isinstance(node, ast.Name) and node.id != "print" and not _is_special(node.id))
 
 
-def loads(tree: Any, inside: bool = False) -> Iterator[ast.Name]:
-    """The names that are looked up, in order; `inside`: in functions as well, and their parameters."""
-    waiting: list[Any] = [tree]
-    while waiting:
-        node = waiting.pop()
-        kind = type(node)
-        if kind is ast.Name:
-            if node.id != "print":
-                yield node
-        elif kind is tuple:
-            waiting += node[::-1]
-        elif isinstance(node, ast.Node):
-            parts = _PARTS.get(kind)
-            if inside and kind in _FUNCTIONS:
-                parts = None
-            waiting += (
-                [getattr(node, name) for name in kind.fields[::-1]] if parts is None else parts(node, inside)[::-1]
-            )
+def _keeps_numbers(node: Any) -> bool:
+    """Whether a node of a tree makes a number of numbers, or a truth where one is asked for."""
+    if isinstance(node, ast.Number | ast.Name):
+        return _is_plain(node)
+    if isinstance(node, ast.Compare):
+        return len(node.rest) == 1 and node.rest[0][0] in _TESTS
+    if isinstance(node, ast.Binary):
+        are_values = isinstance(node.left, _VALUES) and isinstance(node.right, _VALUES)
+        return node.op in _CLOSED and node.sign is None and are_values
+    if isinstance(node, ast.Unary):
+        return node.op == "-" and isinstance(node.operand, _VALUES)
+    if isinstance(node, ast.Assign | ast.Augment):
+        targets = node.targets if isinstance(node, ast.Assign) else (node.target,)
+        is_simple = len(targets) == 1 and isinstance(targets[0], ast.Name) and getattr(node, "op", "+") in _CLOSED
+        return is_simple and isinstance(node.value, _VALUES)
+    return isinstance(node, _FLOW)
 
 
-_FUNCTIONS = (ast.Lambda, ast.Define)
-# The parts of a node in the order in which they are computed, without the names that it binds; else all of them.
-_PARTS: dict[type, Callable[[Any, bool], list[Any]]] = {
-    ast.Assign: lambda node, inside: [node.value, *filter(None, map(_written, node.targets))],
-    ast.Variable: lambda node, inside: [node.value],
-    ast.For: lambda node, inside: [node.iterable, _written(node.target), node.body],
-    ast.Each: lambda node, inside: [node.values, node.last, *((*node.conditions, node.value) if inside else ())],
-    ast.Unknowns: lambda node, inside: [node.value] if inside else [],
-    **dict.fromkeys(_FUNCTIONS, lambda node, inside: [one.default for one in node.parameters]),
-    ast.Command: lambda node, inside: operands_of(node),
-    ast.Delete: lambda node, inside: [one for one in node.targets if not isinstance(one, ast.Name)],
-    ast.Python: lambda node, inside: [ast.Name(name, span=node.span) for name in sorted(node.reads)],
-}
+def as_list(node: Any) -> Any:
+    """A list in brackets as one to be added to."""
+    return node.changed(apart=True) if isinstance(node, ast.List) else node
 
 
-def _written(target: Any) -> Any:
-    """What of a target is computed."""
-    if isinstance(target, ast.Tuple):
-        return tuple(filter(None, map(_written, target.items)))
-    return None if isinstance(target, ast.Name | ast.Starred) else target
+def _parameters(definition: Definition) -> list[str]:
+    return [*definition.parameters, *filter(None, [definition.rest])]
 
 
-def statements(tree: Any) -> Iterator[ast.Statement]:
-    """All statements of a tree, those in functions as well."""
-    return (one for one in ast.nodes(tree) if isinstance(one, ast.Statement))
+class _Plan:
+    """What an arithmetic expression is made of: names, and at most two other operands, which are computed first."""
 
+    def __init__(self, node: Any) -> None:
+        self.names: dict[str, Span] = {}
+        self.others: list[Any] = []
+        self.numbers = isinstance(node, ast.Compare)  # whether the operands must be numbers
+        self.size = 0
+        if isinstance(node, ast.Compare):
+            fits = self.part(node.first) and self.part(node.rest[0][1])
+        else:
+            fits = node.op in NATIVE and node.sign is None and self.part(node)
+        self.fits = fits and bool(self.names or self.others) and len(self.names) <= _GUARDED
 
-def binds(node: Any) -> set[str]:
-    """The names that a statement binds, those of the statements in it apart."""
-    kind = type(node)
-    return {*_BINDS[kind](node)} if kind in _BINDS else set()
-
-
-_BINDS: dict[type, Callable[[Any], Iterable[str]]] = {
-    ast.Assign: lambda node: [name for target in node.targets for name in names_of(target)],
-    ast.Augment: lambda node: names_of(node.target),
-    ast.For: lambda node: names_of(node.target),
-    ast.Variable: lambda node: [node.name.id],
-    ast.Define: lambda node: [node.name],
-    ast.Delete: lambda node: [target.id for target in node.targets if isinstance(target, ast.Name)],
-    ast.Python: lambda node: node.binds,
-    ast.Command: lambda node: [
-        name.id
-        for one in (ast.nodes(node.operands) if node.word in BINDING else ())
-        for name in (one.names if isinstance(one, ast.Unknowns) else ())
-    ],
-}
-
-
-def bound(body: Any) -> set[str]:
-    """The names that statements bind, those in functions and classes apart."""
-    found: set[str] = set()
-    waiting: list[Any] = [*body]
-    while waiting:
-        node = waiting.pop()
-        found |= binds(node)
-        if isinstance(node, ast.If):
-            waiting += [*node.otherwise, *(one for _, block in node.branches for one in block)]
-        elif not isinstance(node, ast.Define):
-            waiting += getattr(node, "body", ())
-    return found
-
-
-def given(tree: Any) -> tuple[set[str], set[str]]:
-    """The names that a statement binds, also in functions, and those that it may write into."""
-    names: set[str] = set()
-    written: set[str] = set()
-    for one in statements(tree):
-        if not isinstance(one, ast.Delete):
-            names |= binds(one)
-        if isinstance(one, ast.Python):
-            written |= one.written
-        if isinstance(one, ast.Python | ast.Define | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time):
-            continue
-        own = [one.iterable, one.target] if isinstance(one, ast.For) else [one]
-        if any(_writes(part) for part in own):
-            written |= {name.id for name in loads(tuple(own), True)}
-    return names, written
-
-
-def _writes(tree: Any) -> bool:
-    """Whether a statement may write into a value."""
-    targets = [*getattr(tree, "targets", ()), getattr(tree, "target", None)]
-    if any(isinstance(one, _WRITES) for target in targets for one in ast.nodes(target)):
+    def part(self, node: Any) -> bool:
+        """Whether a part may be tried as Python's own."""
+        self.size += 1
+        if isinstance(node, ast.Binary) and node.op in NATIVE and node.sign is None:
+            return self.size < _LONGEST and self.part(node.left) and self.part(node.right)
+        if isinstance(node, ast.Unary) and node.op == "-":
+            return self.part(node.operand)
+        if isinstance(node, ast.Name):
+            self.names.setdefault(node.id, node.span)
+        if isinstance(node, ast.Number | ast.Name):
+            return _is_plain(node)
+        if len(self.others) == _OTHERS or self.names or isinstance(node, _NOT_PLAIN):
+            return False
+        self.others.append(node)
         return True
-    calls = (one.function for one in ast.nodes(tree) if isinstance(one, ast.Call))
-    return any(isinstance(one, ast.Attribute) and one.name.endswith("_") for one in calls)
 
 
-def loose(body: Sequence[Any], names: set[str]) -> list[str]:
-    """Which names that a function binds may be read before that: they may have a value outside of it."""
-    found: set[str] = set()
-    for node in body if names else ():
-        names = names - found
-        found |= {one.id for one in loads(node, True) if one.id in names}
-        if isinstance(node, ast.Assign | ast.Augment | ast.Variable | ast.Define):
-            names = names - binds(node)
-    return sorted(found)
+MAX_BLOCKS = 50
+_MOST_NESTED = 20  # loops and `with` blocks in each other, which is CPython's limit
+_MOST_CALLS = 200_000  # of functions here, which call each other for each level of a tree
+_REPEATING = (ast.For, ast.While, ast.Time)
+_UNSURE = (ast.Conditional, ast.Logic, ast.Lambda, ast.Each, ast.Compare)  # what need not compute all its parts
+_LOADED = (ast.Name, ast.Number, ast.String, ast.NoneLiteral, ast.Unknowns)
 
 
-# Numbers that were typed and that a float64 cannot hold: what they become.
+def of_statement(statement: ast.Statement) -> CodeType:
+    """The code of a statement of a session or script."""
+    return _Generator((statement,), statement.span).program()
 
-EXACT = 2.0**53  # up to here, every whole number is a float64
+
+def of_expression(expression: ast.Expr) -> CodeType:
+    """The code that returns the value of an expression."""
+    return of_function((), expression)
 
 
-def became(text: str, value: float) -> str:
-    """What a number that was typed became, in words; nothing where it is the same, or not a whole number in full."""
-    if value == inf:
-        return "inf: a float64 holds numbers up to 1.8e308"
-    digits = text.replace("_", "")
-    if digits.isdecimal() or digits[:2].lower() in ("0x", "0b", "0o"):
-        whole = int(digits) if digits.isdecimal() else int(digits, 0)
-        return "" if int(value) == whole else f"{int(value)}: whole numbers are exact up to 2**53"
-    if value == 0.0 and re.search("[1-9]", re.split("[eE]", digits)[0]):
-        return "0: a float64 holds numbers down to 5e-324"
-    return ""
+def of_function(parameters: Sequence[str], expression: ast.Expr) -> CodeType:
+    """The code of a function with these parameters."""
+    return _Generator(expression, expression.span).value(parameters)
+
+
+def of_body(body: ast.Body, in_function: bool) -> CodeType:
+    """The code of the body of a loop, whose names are global."""
+    return _Generator(body, body[0].span, in_function).program()
+
+
+@contextmanager
+def deeply() -> Iterator[None]:
+    """Python's functions may call each other more deeply: it takes no stack of C."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(_MOST_CALLS)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)

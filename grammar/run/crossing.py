@@ -7,7 +7,6 @@ are numbers, and a list of numbers is a vector. What both have alike stays the s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from types import BuiltinFunctionType
@@ -34,11 +33,6 @@ def cross(session: Any, to_python: bool) -> None:
     session.has_python = to_python
 
 
-def _each(value: Any, known: dict[int, Any], change: Callable[[Any, dict[int, Any]], Any]) -> list[Any]:
-    """The entries of a container, each changed; of a container in itself, what it is made."""
-    return [change(one, known) for one in value]
-
-
 def for_python(value: Any, known: dict[int, Any]) -> Any:
     """A value of the calculator as Python has it."""
     if id(value) in known:
@@ -52,9 +46,9 @@ def for_python(value: Any, known: dict[int, Any]) -> Any:
         value.__class__, value.kind = torch.Tensor, getattr(value, "kind", torch.float64)
     elif kind is List:
         made = known[id(value)] = []
-        made += _each(value.parts, known, for_python)
+        made += [for_python(one, known) for one in value.parts]
     elif kind is tuple:
-        made = tuple(_each(value, known, for_python))
+        made = tuple([for_python(one, known) for one in value])
     known[id(value)] = made
     return made
 
@@ -70,9 +64,9 @@ def for_calculator(value: Any, known: dict[int, Any]) -> Any:
         made = FUNCTIONS[value.__name__].call  # which can be differentiated
     elif kind is list:
         made = known[id(value)] = List([], joins=True)
-        made.parts += _each(value, known, for_calculator)
+        made.parts += [for_calculator(one, known) for one in value]
         made = settled(made) if value and all(type(one) in (float, Tensor) for one in made.parts) else made
     elif kind is tuple:
-        made = tuple(_each(value, known, for_calculator))
+        made = tuple([for_calculator(one, known) for one in value])
     known[id(value)] = made
     return made

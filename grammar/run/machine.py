@@ -12,54 +12,30 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
-from math import floor, inf, log10
+from math import inf
 from sys import _getframe
 from types import CodeType, FrameType, FunctionType, TracebackType
-from typing import Any, NoReturn
+from typing import Any
 
-from agrad.engine import autodiff
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, remember_order, scope
-from agrad.engine.core.graph import Uncertainty, collect, touch
+from agrad.engine.core.graph import touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
-from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.core.versions import changed_behind, was_cut
+from agrad.engine.core.tensor import Tensor, is_truth, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, compared
 from agrad.engine.values import describe, format_number
 from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.results import Noted, Printed, Quit, Result, Shown, text_of, uncertainty_of, whole_text_of
+from agrad.grammar.results import Noted, Printed, Quit, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.run import code as codes
 from agrad.grammar.run import crossing
-from agrad.grammar.run.code import EXACT, HELPERS, UNEVALUATED, names_of
+from agrad.grammar.run.code import EXACT, HELPERS
 from agrad.grammar.run.places import THUNK, Local, Running, frames, place_of, raised
-from agrad.grammar.runtime import attributes, operations
-from agrad.grammar.runtime.builtins import (
-    CONSTANTS,
-    Closure,
-    Definition,
-    as_tensor,
-    between,
-    is_object,
-    is_result,
-    meaning,
-)
-from agrad.grammar.runtime.notes import READERS, Growth, at_leaf, at_number, of_spread_loss
-from agrad.grammar.runtime.operations import (
-    COMPARE,
-    DERIVATIVES,
-    SEQUENCES,
-    adapted,
-    as_array,
-    describe_value,
-    function_of,
-    is_table,
-    iterate,
-    mark,
-    truth,
-)
+from agrad.grammar.runtime import attributes, notes, operations
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, as_tensor, is_object, is_result, meaning
+from agrad.grammar.runtime.operations import SEQUENCES, adapted, as_array, function_of, is_table, iterate, truth
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.values import lists
@@ -94,7 +70,7 @@ class Machine:
 
     def __init__(self, session: Any) -> None:
         self.session = session
-        self.growth = Growth()
+        self.growth = notes.Growth()
         self.cut_at: set[tuple[str, int]] = set()  # the places of notes on paths that a derivative does not take
         self.line = ""  # what was printed without the end of its line
         # By the kind and the place of a note: its text, which keeps its identity
@@ -340,14 +316,16 @@ class Machine:
 
     def worded(self, error: Exception, frame: FrameType, place: Span, is_deep: bool) -> Exception:
         """An error in the words of the language, if it has some for it."""
-        if isinstance(frame.f_code.co_filename.tree, ast.Python):  # type: ignore[attr-defined]
+        tree = frame.f_code.co_filename.tree  # type: ignore[attr-defined]
+        if isinstance(tree, ast.Python):
             return self.session.python.worded(error, frame, place, is_deep)  # type: ignore[no-any-return]
         if isinstance(error, RecursionError) and is_deep:
             name = frame.f_code.co_name.removeprefix(".def ").strip("<>")
             return AgradError("limit", f"{name}: calls are nested more than {MAX_CALLS} deep")
         if isinstance(error, NameError):
             return self.unknown(error.name or _QUOTED.findall(str(error))[0], place, self.scopes_of(frame)[0])
-        found = self._misfit(error, frame, place) if isinstance(error, TypeError) else error
+        names = {**self.session.names, **frame.f_locals}
+        found = runtime.fixes.misfit(error, tree, place, names) if isinstance(error, TypeError) else error
         if not isinstance(found, AgradError) and "python" in vars(self.session):  # of a function of Python, say
             return self.session.python.worded(found, frame, place, is_deep)  # type: ignore[no-any-return]
         return found
@@ -356,24 +334,6 @@ class Machine:
         """The error for an unknown name, with suggestions; `own`: the names of the function that runs."""
         inner = self.running_scopes()[0] if own is None else own
         return runtime.fixes.unknown(name, span, dict.fromkeys(inner) | self.session.names)
-
-    def _misfit(self, error: TypeError, frame: FrameType, place: Span) -> Exception:
-        """The error for arguments that do not fit a function of the user; any other as it is."""
-        tree = frame.f_code.co_filename.tree  # type: ignore[attr-defined]
-        called = [one.function for one in ast.nodes(tree) if isinstance(one, ast.Call) and one.span == place]
-        name = getattr(called[0], "id", "") if called else ""
-        function = frame.f_locals.get(name, self.session.names.get(name))
-        if called and "unhashable" in str(error):
-            return runtime.fixes.not_called(function, (), place)
-        if type(function) is not Closure:
-            return error
-        given, missing = re.search(r"but (\d+) ", str(error)), _QUOTED.findall(str(error))
-        there = [one for one in function.definition.parameters if one not in missing]
-        try:
-            function.bind((None,) * int(given[1]) if given else (), {} if given else dict.fromkeys(there))
-        except AgradError as found:
-            return found
-        return error
 
     def is_first(self, span: Span, kind: str = "") -> bool:
         """Whether nothing of a kind was noted at a place so far, such as in an earlier iteration of a loop."""
@@ -446,7 +406,7 @@ class Machine:
                 return compared(texts, other, sign == "==")
             return self.operated(sign, as_array(left), as_array(right), span)
         if is_object(left) or is_object(right):
-            name = operations.BINARY.get(sign) or COMPARE[sign]
+            name = operations.BINARY.get(sign) or operations.COMPARE[sign]
             return self.of_python(getattr(operator, OPERATORS[name].method), left, right)
         if sign in ("==", "!=") and operations.is_ragged(left, right):
             return self.are_equal(left, right) is (sign == "==")
@@ -455,9 +415,12 @@ class Machine:
             if sign == "*" and several and all(type(x) is float for x in several):
                 vector = f"[{text_of(several)[1:-1]}]"
                 self.on_note(((f"* repeats a tuple; of the vector {vector} it gives multiples",), span))
-            return with_sequences(function_of(sign), left, right, span)
-        value = function_of(sign)(left, right)
-        return value if isinstance(value, float | bool | Tensor) else no_arithmetic(span)
+            value = operations.combined(function_of(sign), left, right)
+        else:
+            value = function_of(sign)(left, right)
+        if not isinstance(value, float | bool | Tensor | List | str | tuple):
+            raise operations.no_arithmetic(span)
+        return value
 
     def on_augment(self, site: tuple[str, Span], target: Any, value: Any) -> Any:
         """`x += y`."""
@@ -503,16 +466,16 @@ class Machine:
             right = operand()
             result = function_of(compare)(*(x if type(x) is tuple else as_array(x) for x in (left, right)))
             if not isinstance(result, float | bool | Tensor):
-                no_arithmetic(span)
+                raise operations.no_arithmetic(span)
             if not self.on_truth(result):
                 return result
             left = right
-        return (self.on_binary if sign in COMPARE else self.on_test)((sign, span), left, final())
+        return (self.on_binary if sign in operations.COMPARE else self.on_test)((sign, span), left, final())
 
     @staticmethod
     def on_near(site: tuple[None, Span], left: Any, right: Any, *tolerance: Any) -> bool:
         """`a ~= b +- t`."""
-        near = [runtime.builtins.as_tensor(one, "a tolerance").item() for one in tolerance]
+        near = [as_tensor(one, "a tolerance").item() for one in tolerance]
         return operations.is_near(as_array(left), as_array(right), near[0] if near else None)
 
     def on_test(self, site: tuple[str, Span], left: Any, right: Any) -> bool:
@@ -525,7 +488,7 @@ class Machine:
         """Whether a value is in something."""
         if isinstance(container, str):
             if not isinstance(value, str):
-                raise AgradError("type", f"`in` of a text needs a text, not {describe_value(value)}")
+                raise AgradError("type", f"`in` of a text needs a text, not {operations.describe_value(value)}")
             return value in container
         if is_object(container):
             return bool(self.of_python(operator.contains, container, value))
@@ -557,11 +520,11 @@ class Machine:
     def folded(self, name: str, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
         """`sum(xs, start)` of a list, `max(xs, key=f)`, and what reads a number."""
         first = args[0]
-        if name in READERS:
-            self.tell(at_number(first, span, self.cut_at))
+        if name in notes.READERS:
+            self.tell(notes.at_number(first, span, self.cut_at))
         if name == "stack" and len(args) == 1 and not keywords:
-            made = lists.mask_of(first)
-            return MISSING if made is None else made
+            is_mask = type(first) in (tuple, List) and len(first) > 0 and all(map(is_truth, first))
+            return lists.stacked(list(first)) if is_mask else MISSING
         if any(map(is_table, args)):
             return self.invoke(FUNCTIONS[name].call, tuple(map(as_array, args)), keywords)
         if name in ("max", "min") and "key" in keywords:
@@ -650,7 +613,7 @@ class Machine:
             return adapted(value[index])
         entry = as_tensor(value, "an index")[_whole(index) if type(value).__module__ == "torch" else index]
         if operations.is_basic(index):
-            mark(entry, value)
+            operations.mark(entry, value)
         return entry
 
     # Writes into a value
@@ -679,7 +642,7 @@ class Machine:
     def on_delete_index(site: tuple[None, Span], target: Any, index: Any) -> None:
         """`del x[i]`."""
         if type(target) is not List:
-            message = f"the entries of {describe_value(target)} cannot be deleted"
+            message = f"the entries of {operations.describe_value(target)} cannot be deleted"
             fixes = [Hint("x[1:], x[:-1]   leaves out an entry")]
             raise AgradError("type", message, labels=[Label(site[1])], fixes=fixes)
         parts = list(target.parts)
@@ -734,12 +697,12 @@ class Machine:
             change = operations.in_text if name == "format" else operations.of_text
             method = self.of_python(self.session.python.getattr, value, name)
             return self.of_python(method, *map(change, args), **{key: change(one) for key, one in keywords.items()})
-        if name in lists.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
+        if name in attributes.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
             if name != "extend":
                 lists.refuse_itself(value, args)
             value = lists.become_list(value, self.places(args))
-        if name in READERS:
-            self.tell(at_number(value, span, self.cut_at))
+        if name in notes.READERS:
+            self.tell(notes.at_number(value, span, self.cut_at))
         return operations.shared(self.invoke(attributes.method(value, name), (value, *args), keywords), name, value)
 
     def of_python(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -816,12 +779,12 @@ class Machine:
     def invoke(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the table. Its keywords are bound here, since operations take operands by position."""
         signature = getattr(function, "signature", None)
-        if type(function) is not lists.ListMethod:
+        if type(function) is not attributes.ListMethod:
             if len(args) == 1 and not keywords and type(args[0]) is List and function is FUNCTIONS["sum"].call:
                 return operations.added_up(args[0])
             if List in map(type, args) or List in map(type, keywords.values()):
                 convert, name = operations.given_as(function), getattr(function, "__name__", "")
-                if name in DERIVATIVES and args and function is FUNCTIONS[name].call:
+                if name in operations.DERIVATIVES and args and function is FUNCTIONS[name].call:
                     # what is differentiated, by one value or several
                     args = operations.as_array_if_list(args[0]), *args[1:]
                 args, keywords = tuple(map(convert, args)), {name: convert(x) for name, x in keywords.items()}
@@ -829,7 +792,7 @@ class Machine:
             args, keywords = signature.bind(args, keywords)
         found = adapted(function(*args, **keywords))
         if function in VIEWERS and args:
-            mark(found, args[0])
+            operations.mark(found, args[0])
         return found
 
     def on_of_unknown(self, site: tuple[tuple[Any, Any, Any], Span], *known: Callable[[], Any]) -> Any:
@@ -853,7 +816,7 @@ class Machine:
     def on_each(self, site: tuple[tuple[Any, ...], Span], function: Any, given: Any, last: Any = None) -> Any:
         """The value of a function for each of some values."""
         (definition, has_last, apart, flat), _ = site
-        given = between(given, last) if has_last else given
+        given = runtime.builtins.between(given, last) if has_last else given
         closure = Closure(definition, (), self, (self.session.names,), function)
         whole = None if apart else self.session.at_once(closure, given)
         if whole is not None:
@@ -885,7 +848,7 @@ class Machine:
 
     def on_outer(self, site: tuple[str, Span]) -> Any:
         """The value of a name outside of the function that binds it. Raises NameError."""
-        found = runtime.builtins.meaning(site[0], (self.session.names,), MISSING)
+        found = meaning(site[0], (self.session.names,), MISSING)
         if found is MISSING:
             raise NameError
         return found
@@ -925,11 +888,7 @@ class Machine:
         """A name of the session is about to get a value that was computed from its old one."""
         name, span = site
         old = self.session.names.get(name)
-        if _loses_leaf(name, old, new):  # users of PyTorch expect an update and get a new value
-            now = "was computed" if isinstance(new, Tensor) and new.requires_grad else "is a plain value"
-            in_place = Hint(f"no_grad: {name} -= …   to update the leaf in place")
-            fixes = [in_place, Hint(f"set {name} = …   for new data")]
-            self.tell(Note(f"{name} is no longer a leaf: the new {name} {now}", labels=[Label(span)], fixes=fixes))
+        self.tell(notes.of_lost_leaf(name, old, new, span))
         self.tell(self.growth.stored(name, old, new, span))
         self.on_named(name, new)
 
@@ -937,7 +896,7 @@ class Machine:
         """A new leaf."""
         (name, top), span = site
         value = as_tensor(as_array(given), f"var {name}")
-        self.tell(at_leaf(name, value, span, self.cut_at))
+        self.tell(notes.at_leaf(name, value, span, self.cut_at))
         made = FUNCTIONS["tensor"].call(value, requires_grad=True)
         made.node.origin = span
         (self.on_named if top else self.on_local)(name, made)
@@ -974,36 +933,19 @@ class Machine:
             raise runtime.fixes.unknown(name, span, ())  # `grad`, the command without its operand
         self.end_line()
         if value is not None:
-            self._note_origin([value], span)
+            notes.of_origin([value], span, self.tell)
             self.session.emit(Shown(value))
-            note_second_order(value, span, self.session.emit)
+            notes.of_second_order(value, span, self.tell)
             return
         reason = self.session.why_none(node.value)
         if reason:
             self.session.emit(Printed(reason))
 
-    def _note_origin(self, values: list[Any], span: Span) -> None:
-        """Note values that were computed from data that have changed since, or from uncertain ones in no_grad."""
-        for value in values:
-            if not isinstance(value, Tensor):
-                continue
-            name, changed = value.node.spell(), changed_behind(value.node)
-            message = autodiff.uncertainty.lost(value) if was_cut(value.node) else ""
-            if message:
-                self.tell(Note(message, labels=[Label(span)]))
-            if changed is not None and not autodiff.backward.is_gradient(value):
-                held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
-                fixes = [f"forward {value.node.name}"] if value.node.name and held else []
-                message = f"{name} still has its old value: {changed.spell()} has changed since"
-                listener = current().listener
-                if listener is not None:
-                    listener(Note(message, labels=[Label(span)], fixes=fixes))
-
     def on_print(self, site: tuple[None, Span], *given: Any) -> None:
         """`print`: the values, what is between them, and what is behind."""
         *given, separator, end = given  # type: ignore[assignment]
         items = operations.spread([*given])
-        self._note_origin(items, site[1])
+        notes.of_origin(items, site[1], self.tell)
         settings = self.session.settings
         parts = [whole_text_of(item, settings) for item in items]
         between, after = (text_of(" " if one is None else one, settings) for one in (separator, end))
@@ -1058,9 +1000,9 @@ class Machine:
             tolerance = as_tensor(more[1], "a tolerance").item() if kind == "+-" else None
             is_so, told = operations.holds(symbol, left, more[0], tolerance), []
         if not is_so:
-            notes = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
+            lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
             text = f": {text_of(message, settings)}" if message is not None else ""
-            raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=notes)
+            raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=lines)
 
     @contextmanager
     def on_fails(self, site: tuple[str, Span]) -> Iterator[None]:
@@ -1122,7 +1064,7 @@ class Machine:
         """Begin a new round, and note a loss that compares each entry with each."""
         self.growth.next_round()
         if isinstance(loss, Tensor) and self.is_first(span, "loss"):
-            self.tell(of_spread_loss(loss))
+            self.tell(notes.of_spread_loss(loss))
 
     def on_command(self, site: tuple[tuple[Any, Span | None], Span], *given: Any) -> None:
         """A command. What it computes has the place of the expression that was computed before it."""
@@ -1134,19 +1076,6 @@ class Machine:
         context.place = place
         self.session.commands[node.word].perform(self.session, node, operands, options, names, span)
         context.place = None
-
-
-def with_sequences(function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
-    """An operation of which an operand is a list, a tuple, a text or a range."""
-    found = operations.combined(function, left, right)
-    known = isinstance(found, float | bool | Tensor | List | str | tuple)
-    return found if known else no_arithmetic(span)
-
-
-def no_arithmetic(span: Span) -> NoReturn:
-    """Raise the error for arithmetic with a tuple or a range: vectors are for arithmetic."""
-    fixes = [Hint("[1, 2] or arange(3) for a vector; concat([a, b]) to put two together")]
-    raise AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)
 
 
 def _whole(index: Any) -> Any:
@@ -1176,16 +1105,9 @@ def arguments(given: Sequence[Any], count: int, names: tuple[str, ...]) -> tuple
 
 def given_to(node: ast.Command, given: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
     """The operands of a command, and its options; True of an option without a value."""
-    count = len(node.operands) - (node.word in UNEVALUATED)
+    count = len(node.operands) - (node.word in ast.UNEVALUATED)
     rest = iter(given[count:])
     return [*given[:count]], {name: next(rest) if value is not None else True for name, value in node.options}
-
-
-def _loses_leaf(name: str, old: Any, new: Any) -> bool:
-    """Whether a leaf that still has its own name is no longer reached by it."""
-    if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old or old.name != name:
-        return False
-    return not (isinstance(new, Tensor) and new.requires_grad and new.is_leaf)
 
 
 def _answer(value: Any) -> Any:
@@ -1197,34 +1119,12 @@ def _answer(value: Any) -> Any:
     return value if value.node.op is not None else FUNCTIONS["clone"].call(value)
 
 
-def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) -> None:
-    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little; or that it
-    has none, and why.
-    """
-    try:
-        u: Any = autodiff.uncertainty.uncertainty(value) if Uncertainty.exists else None
-    except AgradError as error:
-        if error.kind != "stale":  # of which the origin is told
-            emit(Noted(Note(f"the uncertainty is not known: {error.message}", labels=[Label(span)])))
-        return
-    second = autodiff.uncertainty.doubtful(value) if u is not None else None
-    if second is not None:
-        least = 0.05 * 10.0 ** floor(log10(u)) if u else 0.0  # of the printed digits
-        bias = f"a bias of {format_number(second.bias, 2)} and " if abs(second.bias) >= least else ""
-        terms = f"the second adds {bias}u = {format_number(second.u, 2)} more"
-        fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
-        if not any(second):
-            terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]
-        message = f"the uncertainty is of the first order: {terms}"
-        emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
-
-
 def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
     """The counters of the loops around places in frames, the outermost first; "" outside of loops."""
     told: dict[str, str] = {}
     for frame, place in places:
         for loop in frame.f_code.co_filename.loops(place):  # type: ignore[attr-defined]
-            for name in names_of(getattr(loop, "target", None)):
+            for name in ast.names_of(getattr(loop, "target", None)):
                 value = frame.f_locals.get(name, frame.f_globals.get(name))
                 if isinstance(value, Tensor) and not value.shape:
                     value = value.node.value

@@ -22,12 +22,13 @@ from typing import Any, NoReturn
 
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.grammar import reach
-from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.run.code import LOAD, Nodes, arguments, binds, deeply
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.reach import is_special
+from agrad.grammar.run.code import LOAD, Nodes, arguments, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import HEADERS
-from agrad.grammar.syntax.readings import bound, compiled, is_load, is_script, nodes, readable
+from agrad.grammar.syntax.readings import compiled, is_script, nodes
 
 SPECIAL, TOLD, _NATIVE, _KNOWN = map(reach.reachable, ("special", "told", "unchanging", "nodes"))
 _NAMED = frozenset({"__name__", "__doc__", "__qualname__"})  # of functions, which may be assigned to
@@ -38,39 +39,12 @@ _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be m
 _SMALL = 2**62
 _SHORT = 30  # nodes
 _WIDE = re.compile(r"\d{7}")
-_UNKNOWN = "NameError: name {!r} is not defined"
 _WORDS = {"AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*"}
 
 
 def code_of(statement: ast.Python) -> CodeType:
     """The code of a statement, whose tree is used up."""
     return _Guards(statement).code()
-
-
-def problems(source: Source, text: str, known: set[str]) -> list[AgradError]:
-    """What is certainly wrong with a text, or a part of it, that does not run.
-
-    `known`: the names that it has from the start, and then also those that it binds.
-    """
-    read, (statements, found) = list[tuple[str, Span]](), readable(source, text, known)
-    for statement in statements:
-        inner = statement.commands.values() if isinstance(statement, ast.Python) else ((statement,),)
-        known.update(name for body in inner for one in body for name in binds(one))
-        if not isinstance(statement, ast.Python):
-            continue
-        for node in nodes(statement.tree):
-            if is_load(node):
-                read.append((node.id, Span(source, *statement.places.of(node))))
-            else:
-                known.update(bound(node))
-        try:
-            code_of(statement)
-        except AgradError as problem:
-            found.append(problem)
-    wrong = [
-        AgradError("name", _UNKNOWN.format(name), labels=[Label(span)]) for name, span in read if name not in known
-    ]
-    return [*found, *wrong]
 
 
 class _Guards(Nodes):
@@ -343,12 +317,6 @@ class _Guards(Nodes):
 
     # What runs next
 
-    def _for(self, node: Any) -> Any:
-        span = self.span(node)
-        node.iter = self.iterated(node.iter)
-        self.looped(node, span)
-        return node
-
     def iterated(self, node: Any) -> Any:
         """What a loop goes over: a range may be long, since each turn runs code."""
         if isinstance(node, py.Call) and isinstance(node.func, py.Name) and node.func.id == "range":
@@ -357,9 +325,11 @@ class _Guards(Nodes):
             return made
         return self.visit(node)
 
-    def looped(self, node: Any, span: Span) -> None:
-        """The parts of a loop."""
+    def _for(self, node: Any) -> Any:
+        """A loop, of which each turn can be stopped."""
+        span = self.span(node)
         if isinstance(node, py.For):
+            node.iter = self.iterated(node.iter)
             names = [one.id for one in nodes(node.target) if isinstance(one, py.Name)]
             inside = Span(self.source, self.places.of(node.body[0])[0], span.end)
             target = ast.Tuple(tuple([ast.Name(one, span=span) for one in names]), span=span)
@@ -370,10 +340,9 @@ class _Guards(Nodes):
             self.whole(node, "iter", "target", "orelse")
         node.orelse = self.many(node.orelse)
         node.body.insert(0, self.tick(node))
-
-    def _while(self, node: Any) -> Any:
-        self.looped(node, self.span(node))
         return node
+
+    _while = _for
 
     def _comprehension(self, node: Any) -> Any:
         node.iter = self.iterated(node.iter)
@@ -431,7 +400,7 @@ class _Guards(Nodes):
         self.place(node)
         made: list[Any] = []
         for number, one in enumerate(self.statement.commands[start]):
-            self.binds(*binds(one))
+            self.binds(*ast.binds(one))
             done = self.helped("command", node, self.constant(start, node), self.constant(number, node))
             if isinstance(one, ast.Variable):
                 made.append(self.assign(one.name.id, done, node))
@@ -560,11 +529,6 @@ class _Guards(Nodes):
         made = self.at(py.Attribute(self.name(name, like), f"v{len(given)}", LOAD), like)
         made.checked = True
         return made
-
-
-def is_special(name: str) -> bool:
-    """Whether a name is one of those that Python gives a meaning of its own."""
-    return name[:2] == "__" and name[-2:] == "__" and len(name) > 4
 
 
 def _is_number(node: Any, *kinds: type) -> bool:

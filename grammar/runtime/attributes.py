@@ -19,11 +19,11 @@ from agrad.engine.errors import AgradError, Hint, Label, Note, WrongAttribute
 from agrad.engine.ops.tables import Table, Texts, as_operand, column, matrix
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.struct import Struct
-from agrad.engine.values import describe, spread
+from agrad.engine.values import describe, format_number, spread, whole
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import NO_METHODS, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor, taken
-from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists
+from agrad.grammar.values.lists import List, extend, in_lists, opened, place_in, plain, settled, sorted_parts
 
 
 class Attribute(Struct):
@@ -69,6 +69,18 @@ def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
         return getattr(x, f"__i{name}__")(other)  # type: ignore[no-any-return]
 
     return call
+
+
+class ListMethod(Struct):
+    """A method of lists, or of texts. It is called with the value, and binds its arguments by name."""
+
+    form: Signature  # of the arguments after the value itself
+    run: Callable[..., Any]
+
+    def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
+        """Call it; AgradError of kind `arity` where the arguments do not fit."""
+        _, given = self.form.bind(args, keywords)
+        return self.run(value, **given)
 
 
 class Method(ListMethod):
@@ -136,6 +148,44 @@ METHODS = {
     name: Method(Signature(f"x.{name}", f"; {text}"), run, meaning, name in _PURE)
     for name, (text, meaning, run) in _METHODS.items()
 }
+
+# The methods of lists: Python's, with the same effect.
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    pair = [settled(side) for side in (a, b)]
+    if all(isinstance(side, Tensor | float) for side in pair):
+        shapes = [getattr(side, "shape", ()) for side in pair]
+        return shapes[0] == shapes[1] == () and bool(plain(pair[0]) == plain(pair[1]))
+    return type(a) is type(b) and isinstance(a, str) and a == b
+
+
+def _index(xs: List, x: Any) -> float:
+    for position, part in enumerate(xs.parts):
+        if _is_equal(part, x):
+            return float(position)
+    shown = format_number(plain(x)) if isinstance(x, float) else describe(settled(x))
+    raise AgradError("type", f"the list has no entry that is {shown}")
+
+
+_OF_LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "append": ("x", lambda xs, x: opened(xs, x).append(x)),
+    "extend": ("values", extend),
+    "insert": ("index, x", lambda xs, index, x: opened(xs, x).insert(whole(index, "an index"), x)),
+    "pop": ("index=-1", lambda xs, index: opened(xs).pop(place_in(xs, index))),
+    "remove": ("x", lambda xs, x: opened(xs).__delitem__(int(_index(xs, x)))),
+    "clear": ("", lambda xs: xs.change([])),
+    "reverse": ("", lambda xs: xs.change(xs.parts[::-1])),
+    "index": ("x", _index),
+    "count": ("x", lambda xs, x: float(sum(_is_equal(part, x) for part in xs.parts))),
+    "sort": ("key=None, reverse=False", lambda xs, key, reverse: xs.change(sorted_parts(xs.parts, key, reverse))),
+    "copy": ("", lambda xs: List(xs.parts, xs.joins)),
+}
+# Those that a vector of numbers has as well: it becomes a list.
+LENGTHENING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
+LIST_METHODS = {name: ListMethod(Signature(f"xs.{name}", f"; {form}"), run) for name, (form, run) in _OF_LISTS.items()}
 
 
 def refuse_special(name: str) -> None:

@@ -22,8 +22,9 @@ from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.elsewhere import ABSENT, KNOWN_ELSEWHERE, MODULES, OF_DEGREES, READERS, RECIPROCALS, USUAL, WORDS
-from agrad.grammar.runtime.builtins import CONSTANTS
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import describe_value
+from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, primed, short, syntax_error
 from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, raised, rewritten
@@ -721,6 +722,23 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
         fixes = [corrected(span, name)]
     fixes = [fix for fix in short(fixes) if isinstance(fix, Hint) or can_be_read(typed([fix])[0])]
     return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)
+
+
+def misfit(error: TypeError, tree: Any, place: Span, names: Mapping[str, Any]) -> Exception:
+    """The error for arguments that do not fit a function of the user; any other as it is."""
+    called = [one.function for one in ast.nodes(tree) if isinstance(one, ast.Call) and one.span == place]
+    function: Any = names.get(getattr(called[0], "id", "")) if called else None
+    if called and "unhashable" in str(error):
+        return not_called(function, (), place)
+    if type(function) is not Closure:
+        return error
+    given, missing = re.search(r"but (\d+) ", str(error)), re.findall(r"'([^']+)'", str(error))
+    there = [one for one in function.definition.parameters if one not in missing]
+    try:
+        function.bind((None,) * int(given[1]) if given else (), {} if given else dict.fromkeys(there))
+    except AgradError as found:
+        return found
+    return error
 
 
 def _from_one(given: str, shape: Shape) -> str:

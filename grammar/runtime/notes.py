@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
+from math import floor, inf, log10
 from typing import Any
 
 import agrad
+from agrad.engine import autodiff
 from agrad.engine.autodiff.backward import is_gradient
 from agrad.engine.core.context import UndoLog, current
-from agrad.engine.core.graph import Node, alive, behind, roots_of
+from agrad.engine.core.graph import Node, Uncertainty, alive, behind, collect, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import changed_behind, was_cut
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.values import format_bytes, format_shape, has_nan, np
+from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
@@ -61,6 +64,56 @@ def at_number(value: Any, span: Span, told: set[tuple[str, int]]) -> Note | None
     message = f"{span.text} is a plain number: the derivative takes it for a constant"
     fixes = [Hint("x   itself, for its part of the derivative"), Hint("detach(x)   where a constant is meant")]
     return Note(message, labels=[Label(span)], fixes=fixes)
+
+
+def of_lost_leaf(name: str, old: Any, new: Any, span: Span) -> Note | None:
+    """The note on a leaf that its own name no longer reaches: users of PyTorch expect an update and get a new value."""
+    if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old or old.name != name:
+        return None
+    is_value = isinstance(new, Tensor) and new.requires_grad
+    if is_value and new.is_leaf:
+        return None
+    fixes = [Hint(f"no_grad: {name} -= …   to update the leaf in place"), Hint(f"set {name} = …   for new data")]
+    message = f"{name} is no longer a leaf: the new {name} {'was computed' if is_value else 'is a plain value'}"
+    return Note(message, labels=[Label(span)], fixes=fixes)
+
+
+def of_origin(values: list[Any], span: Span, tell: Callable[[Note], object]) -> None:
+    """Note values that were computed from data that have changed since, or from uncertain ones in no_grad."""
+    for value in values:
+        if not isinstance(value, Tensor):
+            continue
+        changed = changed_behind(value.node)
+        message = autodiff.uncertainty.lost(value) if was_cut(value.node) else ""
+        if message:
+            tell(Note(message, labels=[Label(span)]))
+        listener = current().listener
+        if changed is not None and listener is not None and not is_gradient(value):
+            held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
+            fixes = [f"forward {value.node.name}"] if value.node.name and held else []
+            message = f"{value.node.spell()} still has its old value: {changed.spell()} has changed since"
+            listener(Note(message, labels=[Label(span)], fixes=fixes))
+
+
+def of_second_order(value: Any, span: Span, tell: Callable[[Note], object]) -> None:
+    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little; or that it
+    has none, and why.
+    """
+    try:
+        u: Any = autodiff.uncertainty.uncertainty(value) if Uncertainty.exists else None
+    except AgradError as error:
+        if error.kind != "stale":  # of which the origin is told
+            tell(Note(f"the uncertainty is not known: {error.message}", labels=[Label(span)]))
+        return
+    second = autodiff.uncertainty.doubtful(value) if u is not None else None
+    if second is not None:
+        least = 0.05 * 10.0 ** floor(log10(u)) if u else 0.0  # of the printed digits
+        bias = f"a bias of {format_number(second.bias, 2)} and " if abs(second.bias) >= least else ""
+        terms = f"the second adds {bias}u = {format_number(second.u, 2)} more"
+        fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
+        if not any(second):
+            terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]
+        tell(Note(f"the uncertainty is of the first order: {terms}", labels=[Label(span)], fixes=fixes))
 
 
 # The note on a loss in which a prediction of shape (n, 1) meets a target of shape (n): each entry with each.
@@ -256,3 +309,19 @@ def note_on_nan(
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float | Tensor) and has_nan(value.value if isinstance(value, Tensor) else value)
+
+
+# Numbers that were typed and that a float64 cannot hold: what they become.
+
+
+def became(text: str, value: float) -> str:
+    """What a number that was typed became, in words; nothing where it is the same, or not a whole number in full."""
+    if value == inf:
+        return "inf: a float64 holds numbers up to 1.8e308"
+    digits = text.replace("_", "")
+    if digits.isdecimal() or digits[:2].lower() in ("0x", "0b", "0o"):
+        whole = int(digits) if digits.isdecimal() else int(digits, 0)
+        return "" if int(value) == whole else f"{int(value)}: whole numbers are exact up to 2**53"
+    if value == 0.0 and re.search("[1-9]", re.split("[eE]", digits)[0]):
+        return "0: a float64 holds numbers down to 5e-324"
+    return ""

@@ -245,6 +245,12 @@ def augmented(symbol: str, target: Any, value: Any) -> Any:
     return OPS[BINARY[symbol]].call(target, value)
 
 
+def no_arithmetic(span: Span) -> AgradError:
+    """The error for arithmetic with a tuple or a range: vectors are for arithmetic."""
+    fixes = [Hint("[1, 2] or arange(3) for a vector; concat([a, b]) to put two together")]
+    return AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)
+
+
 def truth(value: Any) -> bool:
     """Whether a value counts as true: not 0, not None, not empty."""
     if isinstance(value, tuple | str | List | range):

@@ -18,10 +18,10 @@ from agrad.engine.program.trace import extract, plain
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.run.code import loads
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
+from agrad.grammar.syntax.ast import loads
 from agrad.grammar.syntax.parser import parse_expression
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value

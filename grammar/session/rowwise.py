@@ -23,12 +23,11 @@ from agrad.engine.errors import AgradError, Facts, Label, Note
 from agrad.engine.program.trace import gradients
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.run.code import loads
 from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, replaced
+from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, loads, replaced
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import settled
 from agrad.lazy import pattern

@@ -36,10 +36,10 @@ from agrad.engine.values import Value, np
 from agrad.grammar import run, runtime, syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
-from agrad.grammar.run.machine import Machine, note_second_order, restore_names
+from agrad.grammar.run.machine import Machine, restore_names
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
-from agrad.grammar.runtime.notes import note_on_nan
+from agrad.grammar.runtime.notes import note_on_nan, of_second_order
 from agrad.grammar.session.log import BLOCKS, DEPTH, Listener, OutputBuffer, SessionLog, Step, Steps, asks, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse_expression
@@ -283,7 +283,7 @@ class Session:
             return settled(List(value) if is_given and type(value) is tuple else value)
 
         value = self.all_at_once(run, expression.span, emit)
-        note_second_order(value, expression.span, emit)
+        of_second_order(value, expression.span, lambda note: emit(Noted(note)))
         return value
 
     def check(self, text: str, leaves: Sequence[Tensor], claims: Sequence[Value | None], emit: Emit) -> None:
@@ -429,7 +429,9 @@ class Session:
         code = machine.statement(statement)
         running = current()
         running.guard = (
-            joined(guard, run.analysis.context(statement, self.chosen, self.names)) if self.chosen else guard
+            joined(guard, agrad.grammar.session.analysis.context(statement, self.chosen, self.names))
+            if self.chosen
+            else guard
         )
         machine.run(code)
         if by_python and isinstance(statement, ast.Variable):
@@ -438,7 +440,7 @@ class Session:
             self.read_python(True)
             self.emit(Noted(Note("from here on this session reads Python; `calculator` goes back")))
         if self.chosen or running.guard is not None:
-            self.chosen = run.analysis.after(statement, self.chosen, running.guard, self.names)
+            self.chosen = agrad.grammar.session.analysis.after(statement, self.chosen, running.guard, self.names)
 
     def read_python(self, is_on: bool) -> None:
         """Read what is typed as Python, or in the calculator's language."""
@@ -590,7 +592,7 @@ class Session:
 
     def at_once(self, function: Closure, values: Any) -> Tensor | None:
         """The values of a function of one number as a vector; None where it must be called for each."""
-        found: Tensor | None = run.analysis.at_once(self.machine, function, values)
+        found: Tensor | None = agrad.grammar.session.analysis.at_once(self.machine, function, values)
         return found
 
     def draw(self, plot: Plot, path: str) -> None:

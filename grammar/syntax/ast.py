@@ -6,7 +6,7 @@ by recursion; `repr`, `==` and `hash` of a node do not look at its children.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeAlias, dataclass_transform
 
 from agrad.engine.struct import StructType
@@ -454,3 +454,146 @@ def replaced(tree: Any, change: Callable[[Any], Any]) -> Any:
         for field in type(node).fields:
             setattr(node, field, part(getattr(node, field)))
     return tree
+
+
+# What trees say of names: which are read, which are bound, and which may be read before they are.
+
+# Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
+# expression of a `check` is computed many times.
+UNEVALUATED = frozenset({"set", "check"})
+BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
+_WRITES = (Index, Attribute)
+
+
+def operands_of(node: Command) -> list[Any]:
+    """What is computed before a command runs: its operands, and the values of its options."""
+    operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
+    return [*operands, *(value for _, value in node.options if value is not None)]
+
+
+def names_of(target: Any) -> Iterator[str]:
+    """The names that a target binds."""
+    waiting = [target]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Starred):
+            waiting.append(one.value)
+        elif isinstance(one, Tuple):
+            waiting += one.items[::-1]
+        elif isinstance(one, Name):
+            yield one.id
+
+
+def loads(tree: Any, inside: bool = False) -> Iterator[Name]:
+    """The names that are looked up, in order; `inside`: in functions as well, and their parameters."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        kind = type(node)
+        if kind is Name:
+            if node.id != "print":
+                yield node
+        elif kind is tuple:
+            waiting += node[::-1]
+        elif isinstance(node, Node):
+            parts = _PARTS.get(kind)
+            if inside and kind in _FUNCTIONS:
+                parts = None
+            waiting += (
+                [getattr(node, name) for name in kind.fields[::-1]] if parts is None else parts(node, inside)[::-1]
+            )
+
+
+_FUNCTIONS = (Lambda, Define)
+# The parts of a node in the order in which they are computed, without the names that it binds; else all of them.
+_PARTS: dict[type, Callable[[Any, bool], list[Any]]] = {
+    Assign: lambda node, inside: [node.value, *filter(None, map(_written, node.targets))],
+    Variable: lambda node, inside: [node.value],
+    For: lambda node, inside: [node.iterable, _written(node.target), node.body],
+    Each: lambda node, inside: [node.values, node.last, *((*node.conditions, node.value) if inside else ())],
+    Unknowns: lambda node, inside: [node.value] if inside else [],
+    **dict.fromkeys(_FUNCTIONS, lambda node, inside: [one.default for one in node.parameters]),
+    Command: lambda node, inside: operands_of(node),
+    Delete: lambda node, inside: [one for one in node.targets if not isinstance(one, Name)],
+    Python: lambda node, inside: [Name(name, span=node.span) for name in sorted(node.reads)],
+}
+
+
+def _written(target: Any) -> Any:
+    """What of a target is computed."""
+    if isinstance(target, Tuple):
+        return tuple(filter(None, map(_written, target.items)))
+    return None if isinstance(target, Name | Starred) else target
+
+
+def binds(node: Any) -> set[str]:
+    """The names that a statement binds, those of the statements in it apart."""
+    kind = type(node)
+    return {*_BINDS[kind](node)} if kind in _BINDS else set()
+
+
+_BINDS: dict[type, Callable[[Any], Iterable[str]]] = {
+    Assign: lambda node: [name for target in node.targets for name in names_of(target)],
+    Augment: lambda node: names_of(node.target),
+    For: lambda node: names_of(node.target),
+    Variable: lambda node: [node.name.id],
+    Define: lambda node: [node.name],
+    Delete: lambda node: [target.id for target in node.targets if isinstance(target, Name)],
+    Python: lambda node: node.binds,
+    Command: lambda node: [
+        name.id
+        for one in (nodes(node.operands) if node.word in BINDING else ())
+        for name in (one.names if isinstance(one, Unknowns) else ())
+    ],
+}
+
+
+def bound(body: Any) -> set[str]:
+    """The names that statements bind, those in functions and classes apart."""
+    found: set[str] = set()
+    waiting: list[Any] = [*body]
+    while waiting:
+        node = waiting.pop()
+        found |= binds(node)
+        for block in [node.body] if isinstance(node, Fails) else blocks(node):
+            waiting += block
+    return found
+
+
+def given(tree: Any) -> tuple[set[str], set[str]]:
+    """The names that a statement binds, also in functions, and those that it may write into."""
+    names: set[str] = set()
+    written: set[str] = set()
+    for one in nodes(tree):
+        if not isinstance(one, Statement):
+            continue
+        if not isinstance(one, Delete):
+            names |= binds(one)
+        if isinstance(one, Python):
+            written |= one.written
+        if isinstance(one, Python | Define | If | While | NoGrad | Fails | Time):
+            continue
+        own = [one.iterable, one.target] if isinstance(one, For) else [one]
+        if any(_writes(part) for part in own):
+            written |= {name.id for name in loads(tuple(own), True)}
+    return names, written
+
+
+def _writes(tree: Any) -> bool:
+    """Whether a statement may write into a value."""
+    targets = [*getattr(tree, "targets", ()), getattr(tree, "target", None)]
+    if any(isinstance(one, _WRITES) for target in targets for one in nodes(target)):
+        return True
+    calls = (one.function for one in nodes(tree) if isinstance(one, Call))
+    return any(isinstance(one, Attribute) and one.name.endswith("_") for one in calls)
+
+
+def loose(body: Sequence[Any], names: set[str]) -> list[str]:
+    """Which names that a function binds may be read before that: they may have a value outside of it."""
+    found: set[str] = set()
+    for node in body if names else ():
+        names = names - found
+        found |= {one.id for one in loads(node, True) if one.id in names}
+        if isinstance(node, Assign | Augment | Variable | Define):
+            names = names - binds(node)
+    return sorted(found)

@@ -18,29 +18,11 @@ import lark
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.errors.messages import corrected, primed, readings, short, syntax_error
-from agrad.grammar.syntax.keywords import (
-    ALONE,
-    BEFORE_VALUES,
-    CLOSERS,
-    FLAGS,
-    HEADERS,
-    LOOK_ALIKES,
-    MATHEMATICS,
-    NAMES_TOO,
-    OPTIONS,
-    PYTHON,
-    RANGING,
-    RESERVED,
-    SOFT,
-    SUPERSCRIPTS,
-    reduce,
-    saved,
-    words,
-)
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
-OPERAND_ENDS = words(
+OPERAND_ENDS = keywords.words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT"
 )
 
@@ -50,10 +32,10 @@ OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
 _QUOTES = frozenset("\"'")  # of f-strings
 
-_OPTION_FOLLOWS = OPERAND_ENDS | FLAGS | {"WITH"}
+_OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 
 # After these a `~=` further left in the same brackets has found its right-hand side.
-_NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
+_NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # A line of these alone is blank.
 _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
@@ -115,15 +97,15 @@ class Input:
                 raise item
             self.taken.append(item)
             if parser is not None:
-                reduce(parser, item.type)
+                keywords.reduce(parser, item.type)
             yield item
 
 
 @cache
 def terminals() -> tuple[dict[str, str], re.Pattern[str]]:
     """The terminals of the words of the grammar, and the pattern of its signs, in the order in which they are tried."""
-    signs = "|".join(f"(?P<{name}>{sign})" for name, sign in saved()["signs"].items())
-    return dict.fromkeys(RESERVED, "RESERVED") | saved()["keywords"], re.compile(signs)
+    signs = "|".join(f"(?P<{name}>{sign})" for name, sign in keywords.saved()["signs"].items())
+    return dict.fromkeys(keywords.RESERVED, "RESERVED") | keywords.saved()["keywords"], re.compile(signs)
 
 
 def read(source: Source, text: str | None = None, *, comments: bool = False) -> Iterator[Item]:
@@ -161,18 +143,18 @@ def after_command(word: str) -> str:
 
     Of the words that may be names too: soft keywords, `history` and the like, and `exit`.
     """
-    if word in HEADERS:
+    if word in keywords.HEADERS:
         return _SPACE_COLON
     if word == "fails":
         return _FAILS_KIND
     if word == "exit":
         return _NOTHING_BUT_BRACKETS
     ways = [_FOLLOWING_WORD]
-    if word in NAMES_TOO:
+    if word in keywords.NAMES_TOO:
         ways.append(_ALONE)
-    elif word in ALONE:
+    elif word in keywords.ALONE:
         ways.append(_NOTHING_FOLLOWS)
-    elif word in BEFORE_VALUES:
+    elif word in keywords.BEFORE_VALUES:
         ways.append(_FOLLOWING_VALUE)
     return "|".join(ways)
 
@@ -336,7 +318,11 @@ class _Scanner:
 
     def word(self, kind: str, end: int) -> Iterator[Item]:
         """A name or a keyword."""
-        while (sign := self.text[end : end + 1]) > "\x7f" and sign not in MATHEMATICS and f"a{sign}".isidentifier():
+        while (
+            (sign := self.text[end : end + 1]) > "\x7f"
+            and sign not in keywords.MATHEMATICS
+            and f"a{sign}".isidentifier()
+        ):
             end += 1  # a mark on the letter before, which is no character of a word by itself; not the `·` of x·y
         word = self.text[self.position : end]
         if not word.isascii():
@@ -346,9 +332,9 @@ class _Scanner:
             yield from self.foreign_word(word, end)
             return
         starting = self.starting
-        if self.previous == "_DOT" and word not in PYTHON:
+        if self.previous == "_DOT" and word not in keywords.PYTHON:
             kind = "NAME"
-        elif starting and word in SOFT and self.is_command(word, end):
+        elif starting and word in keywords.SOFT and self.is_command(word, end):
             kind = word.upper()
         elif word in self.words:
             # `print(` is an ordinary call, and in brackets `print` is the function.
@@ -356,7 +342,7 @@ class _Scanner:
             kind = "NAME" if called else self.words[word]
             if kind == "_IN" and not self.takes_in():
                 kind = "MEMBER"
-            elif word in NAMES_TOO and not (starting and self.is_command(word, end)):
+            elif word in keywords.NAMES_TOO and not (starting and self.is_command(word, end)):
                 kind = "NAME"
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.inside:
             kind = self.options[word]
@@ -374,7 +360,7 @@ class _Scanner:
         if around.fors:
             around.fors -= 1
             return True
-        return not self.inside and self.ruling in RANGING
+        return not self.inside and self.ruling in keywords.RANGING
 
     @property
     def starting(self) -> bool:
@@ -387,7 +373,7 @@ class _Scanner:
 
     def command(self, word: str) -> Iterator[Item]:
         """Set what the first word of a statement changes for the words after it."""
-        self.options = OPTIONS.get(word, {})
+        self.options = keywords.OPTIONS.get(word, {})
         self.ruling = word
         if word == "fails" and (found := re.compile(_FAILS_KIND).match(self.text, self.position)):
             # A kind of error may be a reserved word: `fails assert: ...`.
@@ -414,7 +400,11 @@ class _Scanner:
         start = self.position
         yield self.token(kind, end)
         follower = self.text[end : end + 1]
-        if not (follower.isalnum() or follower in ("_", ".")) or follower in LOOK_ALIKES or follower in SUPERSCRIPTS:
+        if (
+            not (follower.isalnum() or follower in ("_", "."))
+            or follower in keywords.LOOK_ALIKES
+            or follower in keywords.SUPERSCRIPTS
+        ):
             return
         if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
             return
@@ -433,7 +423,7 @@ class _Scanner:
                 product = f"{number}*{name}"
                 yield self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=product)
             else:
-                fixes = readings(at, name) if name not in PYTHON else [corrected(at, f"{number} ")]
+                fixes = readings(at, name) if name not in keywords.PYTHON else [corrected(at, f"{number} ")]
                 yield self.wrong("number and name", end, end + len(name), fixes=fixes, number=number, name=name)
         self.position = end + len(rest)
 
@@ -458,11 +448,11 @@ class _Scanner:
             self.position = line.end() if line else end
             yield self.wrong("unterminated string", start, self.position)
             return
-        if character in MATHEMATICS:
+        if character in keywords.MATHEMATICS:
             yield self.read_as(end)
             return
-        is_inverse = character == "⁻" and self.text[start - 1 : start] not in SUPERSCRIPTS
-        if character in SUPERSCRIPTS or (is_inverse and self.text[end : end + 1] in SUPERSCRIPTS):
+        is_inverse = character == "⁻" and self.text[start - 1 : start] not in keywords.SUPERSCRIPTS
+        if character in keywords.SUPERSCRIPTS or (is_inverse and self.text[end : end + 1] in keywords.SUPERSCRIPTS):
             yield from self.superscript()
             return
         self.position = end
@@ -489,7 +479,7 @@ class _Scanner:
 
     def read_as(self, end: int) -> Token:
         """A mathematical character, as the operator of agrad that it means."""
-        sign = MATHEMATICS[self.text[self.position]]
+        sign = keywords.MATHEMATICS[self.text[self.position]]
         found = self.pattern.match(sign)
         assert found is not None
         token = self.token(found.lastgroup or "", end)
@@ -499,7 +489,7 @@ class _Scanner:
         """`x²` and `x¹⁰`: a power."""
         start = self.position
         first = end = start + 1 if self.text[start] == "⁻" else start
-        while self.text[end : end + 1] in SUPERSCRIPTS and end < len(self.text):
+        while self.text[end : end + 1] in keywords.SUPERSCRIPTS and end < len(self.text):
             end += 1
         if self.previous not in OPERAND_ENDS:
             self.position = end
@@ -509,7 +499,7 @@ class _Scanner:
         yield Token("POWER", "**", start, start)
         if first > start:
             yield Token("SUM", "-", start, first)
-        yield Token("NUMBER", "".join(map(SUPERSCRIPTS.__getitem__, self.text[first:end])), first, end)
+        yield Token("NUMBER", "".join(map(keywords.SUPERSCRIPTS.__getitem__, self.text[first:end])), first, end)
 
     def factorial(self) -> AgradError:
         """`5!`, with what to write instead for a number or a name."""
@@ -549,13 +539,13 @@ class _Scanner:
 
     def sign_for(self, text: str) -> str:
         """What to type instead of a character, or of digits of another script; empty if nothing looks like it."""
-        if text in LOOK_ALIKES or text.isdecimal():
-            return LOOK_ALIKES.get(text) or "".join(str(int(digit)) for digit in text)
+        if text in keywords.LOOK_ALIKES or text.isdecimal():
+            return keywords.LOOK_ALIKES.get(text) or "".join(str(int(digit)) for digit in text)
         from unicodedata import normalize  # here, since most texts are ASCII
 
         plain = normalize("NFKC", text)  # such as `＝`, as wide as the letters of Chinese are
         known = len(plain) == 1 and plain != text and self.pattern.match(plain)
-        return LOOK_ALIKES.get(plain) or (plain if known else "")
+        return keywords.LOOK_ALIKES.get(plain) or (plain if known else "")
 
     # Brackets and signs
 
@@ -579,7 +569,7 @@ class _Scanner:
             yield self.wrong("stray bracket", start, end, bracket=closer)
         else:
             opened = self.open.pop()
-            right = CLOSERS[opened.sign]
+            right = keywords.CLOSERS[opened.sign]
             if right != closer:
                 problem = self.wrong("mismatched bracket", start, end, bracket=closer, opener=opened.sign, closer=right)
                 problem.labels.insert(0, Label(Span(self.source, opened.start, opened.start + 1), "opened here"))
@@ -589,7 +579,7 @@ class _Scanner:
     def unclosed(self, opened: _Open) -> AgradError:
         """The error of a bracket that is not closed."""
         sign, start = opened.sign, opened.start
-        return self.wrong("unclosed bracket", start, start + 1, bracket=sign, closer=CLOSERS[sign])
+        return self.wrong("unclosed bracket", start, start + 1, bracket=sign, closer=keywords.CLOSERS[sign])
 
     def tolerance(self, kind: str, end: int) -> Iterator[Item]:
         """`±` and `+-` give the tolerance of a `~=`, or an uncertainty; a `+-` not between spaces is two operators."""
@@ -631,7 +621,7 @@ class _Scanner:
         if self.inside:
             around = self.open[-1]
             return around.counts or self.text.endswith("root", 0, around.start)  # root(f, 0..2)
-        return self.ruling in RANGING
+        return self.ruling in keywords.RANGING
 
     def dots(self, kind: str, end: int) -> Iterator[Item]:
         """`..` is an operator in a range, and an error elsewhere."""
@@ -694,7 +684,7 @@ class _Scanner:
 
 def _in_ascii(sign: str) -> str:
     """What to type in place of a character, where that is no other character by itself."""
-    instead = LOOK_ALIKES.get(sign, sign)
+    instead = keywords.LOOK_ALIKES.get(sign, sign)
     if sign.isdecimal():
         return str(int(sign))
     return instead if " " not in instead else " " if sign.isspace() else "" if not sign.isprintable() else sign

@@ -10,11 +10,11 @@ from typing import Any
 
 from agrad.engine.core.context import afford, current, remember_entry, scope
 from agrad.engine.core.guards import choose, number
-from agrad.engine.core.op import OPS, Signature
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, is_truth, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.struct import Struct
-from agrad.engine.values import describe, format_number, format_shape, whole
+from agrad.engine.values import describe, format_shape, whole
 from agrad.engine.values import is_mask as of_truths
 
 _MOST_SHOWN = 1000  # parts of a list, in a text
@@ -131,12 +131,6 @@ def stacked(parts: list[Any]) -> Tensor:
             known[id(part)] = part.stacked() if isinstance(part, List) else stacked(list(part))
         entries.append(known.get(id(part), part))
     return OPS["stack"].call(_fitting(entries))  # type: ignore[no-any-return]
-
-
-def mask_of(parts: Any) -> Tensor | None:
-    """What `stack` makes of truths; None of anything else."""
-    known = type(parts) in (tuple, List) and len(parts) > 0 and all(map(is_truth, parts))
-    return stacked(list(parts)) if known else None
 
 
 def _fitting(entries: list[Any]) -> list[Any]:
@@ -272,10 +266,10 @@ def text_of_list(value: List, text: Any) -> str:
     return f"[{', '.join([*shown, *more])}]"
 
 
-# The methods of lists: Python's, with the same effect.
+# What the methods of lists do, which are those of Python.
 
 
-def _open(xs: List, *more: Any) -> list[Any]:
+def opened(xs: List, *more: Any) -> list[Any]:
     """The parts of a list that is changed, and gets these parts more."""
     refuse_itself(xs, more)
     afford("a list", (len(xs) + len(more),))
@@ -286,7 +280,7 @@ def _open(xs: List, *more: Any) -> list[Any]:
 def extend(xs: List, values: Any) -> None:
     """Add the entries of a list, a tuple or an array."""
     more = entries_of(values)
-    _open(xs, *more).extend(more)
+    opened(xs, *more).extend(more)
 
 
 def place_in(xs: List, index: Any) -> int:
@@ -300,10 +294,6 @@ def place_in(xs: List, index: Any) -> int:
     return position
 
 
-def _remove(xs: List, x: Any) -> None:
-    del _open(xs)[int(_index(xs, x))]
-
-
 def plain(value: Any) -> Any:
     """What a part is compared by: a number by its value, for which there is a guard."""
     if isinstance(value, Tensor):
@@ -312,24 +302,6 @@ def plain(value: Any) -> Any:
     if getattr(value, "shape", ()):
         raise AgradError("shape", "an array has no order: numbers and texts can be sorted")
     return value
-
-
-def _is_equal(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    pair = [settled(side) for side in (a, b)]
-    if all(isinstance(side, Tensor | float) for side in pair):
-        shapes = [getattr(side, "shape", ()) for side in pair]
-        return shapes[0] == shapes[1] == () and bool(plain(pair[0]) == plain(pair[1]))
-    return type(a) is type(b) and isinstance(a, str) and a == b
-
-
-def _index(xs: List, x: Any) -> float:
-    for position, part in enumerate(xs.parts):
-        if _is_equal(part, x):
-            return float(position)
-    shown = format_number(plain(x)) if isinstance(x, float) else describe(settled(x))
-    raise AgradError("type", f"the list has no entry that is {shown}")
 
 
 def sorted_parts(parts: list[Any], key: Any, reverse: Any) -> list[Any]:
@@ -342,35 +314,3 @@ def sorted_parts(parts: list[Any], key: Any, reverse: Any) -> list[Any]:
     except (TypeError, ValueError):  # what cannot be compared, or arrays
         raise AgradError("type", "numbers can be sorted, and texts, but not both together") from None
     return [parts[place] for place in order]
-
-
-_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "append": ("x", lambda xs, x: _open(xs, x).append(x)),
-    "extend": ("values", extend),
-    "insert": ("index, x", lambda xs, index, x: _open(xs, x).insert(whole(index, "an index"), x)),
-    "pop": ("index=-1", lambda xs, index: _open(xs).pop(place_in(xs, index))),
-    "remove": ("x", _remove),
-    "clear": ("", lambda xs: xs.change([])),
-    "reverse": ("", lambda xs: xs.change(xs.parts[::-1])),
-    "index": ("x", _index),
-    "count": ("x", lambda xs, x: float(sum(_is_equal(part, x) for part in xs.parts))),
-    "sort": ("key=None, reverse=False", lambda xs, key, reverse: xs.change(sorted_parts(xs.parts, key, reverse))),
-    "copy": ("", lambda xs: List(xs.parts, xs.joins)),
-}
-# Those that a vector of numbers has as well: it becomes a list.
-LENGTHENING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
-
-
-class ListMethod(Struct):
-    """A method of lists, or of texts. It is called with the value, and binds its arguments by name."""
-
-    form: Signature  # of the arguments after the value itself
-    run: Callable[..., Any]
-
-    def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
-        """Call it; AgradError of kind `arity` where the arguments do not fit."""
-        _, given = self.form.bind(args, keywords)
-        return self.run(value, **given)
-
-
-LIST_METHODS = {name: ListMethod(Signature(f"xs.{name}", f"; {form}"), run) for name, (form, run) in _METHODS.items()}

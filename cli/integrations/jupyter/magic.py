@@ -23,19 +23,7 @@ from agrad.cli.settings import find
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop.notebook import framed, given, html_of, of_parts, pictures, taken
-from agrad.grammar.results import (
-    Checked,
-    Estimated,
-    Graph,
-    Noted,
-    Plot,
-    Quit,
-    Represented,
-    Result,
-    Settings,
-    Shown,
-    uncertainty_of,
-)
+from agrad.grammar import results
 from agrad.grammar.session.inputs import require_free
 from agrad.grammar.session.session import Session
 
@@ -88,7 +76,7 @@ def run_cell(line: str, cell: str, shell: Any) -> None:
 
     try:
         inputs = _bind(session, [*_names(options.input), *wrt], wrt, shell, copied)
-        with suppress(Quit):
+        with suppress(results.Quit):
             session.run(cell, lambda result: show(result, session.settings, write, partial(display, raw=True)))
         found = _back(session, outputs, inputs, copied)
     except AgradError as problem:
@@ -150,27 +138,27 @@ Bundle = dict[str, str]
 _SIZE = (6.5, 4.0)  # of a plot, in inches
 
 
-def bundle(result: Result, settings: Settings) -> Bundle:
+def bundle(result: results.Result, settings: results.Settings) -> Bundle:
     """What to show of a result, by MIME type."""
     shown = {"text/plain": as_text(result, settings, False)}
-    if isinstance(result, Plot):
+    if isinstance(result, results.Plot):
         from agrad.grammar.commands.plot.files import drawn  # here, since few cells plot
 
         return shown | pictures(lambda form: drawn(result, f".{form}", _SIZE))
-    if isinstance(result, Graph):
+    if isinstance(result, results.Graph):
         return _graph(result, shown)
     html = ""
-    if isinstance(result, Shown):
+    if isinstance(result, results.Shown):
         value = result.value
-        html = html_of(value, settings.precision, uncertainty_of(value) if isinstance(value, Tensor) else None)
-    elif isinstance(result, Checked):
+        html = html_of(value, settings.precision, results.uncertainty_of(value) if isinstance(value, Tensor) else None)
+    elif isinstance(result, results.Checked):
         html = of_parts(result.report.parts(settings.precision))
-    elif isinstance(result, Estimated) and result.form == "text":
+    elif isinstance(result, results.Estimated) and result.form == "text":
         html = of_parts(result.found.parts())
     return shown | ({"text/html": html} if html else {})
 
 
-def _graph(result: Graph, shown: Bundle) -> Bundle:
+def _graph(result: results.Graph, shown: Bundle) -> Bundle:
     """A graph as it was asked for; where no form was given, the picture beside the text."""
     if result.form == "svg":
         draw = result.picture
@@ -184,14 +172,17 @@ def _graph(result: Graph, shown: Bundle) -> Bundle:
 
 
 def show(
-    result: Result, settings: Settings, write: Callable[[str, str], None], display: Callable[[Bundle], object]
+    result: results.Result,
+    settings: results.Settings,
+    write: Callable[[str, str], None],
+    display: Callable[[Bundle], object],
 ) -> None:
     """Show a result: a value by `display`, a printed line on stdout, a note, in colour, on stderr, by `write`."""
-    if isinstance(result, Noted):
+    if isinstance(result, results.Noted):
         write("stderr", as_text(result, settings, True))
         return
     made = bundle(result, settings)
-    if not isinstance(result, Shown | Represented) and made.keys() == {"text/plain"}:
+    if not isinstance(result, results.Shown | results.Represented) and made.keys() == {"text/plain"}:
         write("stdout", made["text/plain"])
     else:
         display(made)

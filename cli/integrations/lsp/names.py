@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.lint.lint import readable
-from agrad.grammar.run import code
 from agrad.grammar.syntax import ast, readings
 from agrad.grammar.syntax.typed import can_be_read
 
@@ -58,7 +57,7 @@ class Names:
         self.hidden = set[str]()  # names with other uses, whose places are not known
         statements, self.is_whole = readable(source)
         trees = [one.tree for one in statements if isinstance(one, ast.Python)]
-        self.top.names = code.bound(statements) | _bound(trees)
+        self.top.names = ast.bound(statements) | _bound(trees)
         self.waiting: list[tuple[Any, Scope]] = [(statements, self.top)]
         while self.waiting:
             node, scope = self.waiting.pop()
@@ -142,14 +141,14 @@ class Names:
                 self._add(name, start, scope)
             case ast.Define(name, parameters, body):
                 self._define(name, start, end, scope)
-                self.waiting.append((body, self._function(name, parameters, code.bound(body), scope)))
+                self.waiting.append((body, self._function(name, parameters, ast.bound(body), scope)))
             case ast.Lambda(parameters, value):
                 self.waiting.append((value, self._function("", parameters, (), scope)))
             case ast.Each(value, target, values, last, conditions):
-                inner = Scope(scope, code.names_of(target))
+                inner = Scope(scope, ast.names_of(target))
                 self.waiting += [((values, last), scope), ((target, value, conditions), inner)]
             case ast.Command(word, operands, options):
-                unknowns = () if word in code.BINDING else [one for one in operands if isinstance(one, ast.Unknowns)]
+                unknowns = () if word in ast.BINDING else [one for one in operands if isinstance(one, ast.Unknowns)]
                 inner = Scope(scope, [name.id for one in unknowns for name in one.names])
                 self.waiting += [(operands, inner), ([value for _, value in options], scope)]
                 for option, given in options:

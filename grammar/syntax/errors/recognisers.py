@@ -15,40 +15,31 @@ from lark import UnexpectedToken
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.errors import foreign, notation
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.foreign import comprehended
 from agrad.grammar.syntax.errors.messages import corrected, multiplied, several_values
-from agrad.grammar.syntax.keywords import (
-    ABSENT,
-    CLOSERS,
-    COMMAND_WORDS,
-    COMMANDS,
-    COMMANDS_ELSEWHERE,
-    HEADERS,
-    NO_COMMANDS,
-    PYTHON,
-    PYTHONS,
-    RESERVED,
-    SHAPES,
-    SOFT,
-    accepted,
-    words,
-)
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, OPERAND_ENDS, Input, Token
 
-_OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "RBRACE", "FSTRING_END"} | words("FSTRING_START LPAR _LSQB ROOT")
-_OPERATORS = words("SUM PRODUCT POWER ARROW MEMBER COMPARISON _NEAR _TOLERANCE UNCERTAIN AND OR NOT IS _EQUAL AUGMENT")
+_OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "RBRACE", "FSTRING_END"} | keywords.words(
+    "FSTRING_START LPAR _LSQB ROOT"
+)
+_OPERATORS = keywords.words(
+    "SUM PRODUCT POWER ARROW MEMBER COMPARISON _NEAR _TOLERANCE UNCERTAIN AND OR NOT IS _EQUAL AUGMENT"
+)
 # After these a value must follow.
 _WANTS_VALUE = _OPERATORS | OPENERS | {"ROOT", "_COMMA", "_IN", "_RANGE", "SEED"}
-_STATEMENT_WORDS = words("ELIF WHILE WITH RETURN ASSERT DEL DEF") | {word.upper() for word in COMMANDS}
-_NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WRT AS")
-_BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
-_CONDITIONED = words("IF ELIF ELSE WHILE FOR WITH")  # blocks with something of any length before the colon
-_CONDITIONS = words("IF ELIF WHILE ASSERT")
+_STATEMENT_WORDS = keywords.words("ELIF WHILE WITH RETURN ASSERT DEL DEF") | {
+    word.upper() for word in keywords.COMMANDS
+}
+_NAME_PLACES = keywords.words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WRT AS")
+_BLOCKS = keywords.words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
+_CONDITIONED = keywords.words("IF ELIF ELSE WHILE FOR WITH")  # blocks with something of any length before the colon
+_CONDITIONS = keywords.words("IF ELIF WHILE ASSERT")
 # Commands whose operands are names, and the options after which others may follow.
-_ON_NAMES = words("retain grad zero_grad step graph forward info")
-_BEHIND_NAMES = words("AS DEPTH TO WITH")
+_ON_NAMES = keywords.words("retain grad zero_grad step graph forward info")
+_BEHIND_NAMES = keywords.words("AS DEPTH TO WITH")
 
 
 def recognise(text: Input, error: UnexpectedToken) -> AgradError:
@@ -72,7 +63,7 @@ def _unclosed_bracket(context: ErrorContext) -> AgradError | None:
         return None
     if context.closes():
         return None
-    return context.wrong("unclosed bracket", opener, bracket=opener, closer=CLOSERS[opener])
+    return context.wrong("unclosed bracket", opener, bracket=opener, closer=keywords.CLOSERS[opener])
 
 
 def _indentation(context: ErrorContext) -> AgradError | None:
@@ -102,25 +93,29 @@ def _reserved(context: ErrorContext) -> AgradError | None:
     """A word of the language where a name or a value should be."""
     bad, previous = context.bad, context.previous
     assigned = ("_EQUAL", "AUGMENT")
-    if bad.type in assigned and previous in RESERVED and previous.type != "NAME":
+    if bad.type in assigned and previous in keywords.RESERVED and previous.type != "NAME":
         word = previous
     elif previous.type == "TOPIC" and previous == "=":
         word = context.head
-    elif bad in RESERVED and bad.type != "NAME" and (_stands_for_name(context) or context.next_type in assigned):
+    elif (
+        bad in keywords.RESERVED and bad.type != "NAME" and (_stands_for_name(context) or context.next_type in assigned)
+    ):
         word = bad
     else:
         return None
     rest = context.rest_of_line(context.head.end_pos or 0)
     if word is not context.head and (fixes := notation.spelled_out(str(context.head), rest)):  # `solve … from=1`
-        return context.wrong("shape", context.place, fixes=fixes, word=context.head, usage=SHAPES[str(context.head)])
-    owner = "Python" if word in PYTHON else "agrad"
+        return context.wrong(
+            "shape", context.place, fixes=fixes, word=context.head, usage=keywords.SHAPES[str(context.head)]
+        )
+    owner = "Python" if word in keywords.PYTHON else "agrad"
     return context.wrong("reserved", word, word=word, owner=owner)
 
 
 def _stands_for_name(context: ErrorContext) -> bool:
     """Whether the word is where only a name or a value can be. A word that has its own message keeps it."""
     bad = context.bad
-    if bad in PYTHONS or bad in ABSENT or (bad.type == "FOR" and context.open):
+    if bad in keywords.PYTHONS or bad in keywords.ABSENT or (bad.type == "FOR" and context.open):
         return False
     if bad.type in ("AND", "OR", "IS", "_IN", "NOT", "ELSE"):
         return False
@@ -132,7 +127,7 @@ def _of_python(context: ErrorContext) -> AgradError | None:
     bad = context.bad
     before = context.previous.type
     is_value = (bad.type == "LBRACE" and before not in OPERAND_ENDS) or (bad == "**" and before in ("LPAR", "_COMMA"))
-    if not is_value and (bad not in PYTHONS or not (bad.type == "RESERVED" or context.head is bad)):
+    if not is_value and (bad not in keywords.PYTHONS or not (bad.type == "RESERVED" or context.head is bad)):
         return None
     if before == "POWER":  # x^{2}, as in TeX
         line = corrected(Span(context.source, bad.start_pos, bad.start_pos), "")
@@ -144,8 +139,8 @@ def _of_python(context: ErrorContext) -> AgradError | None:
 def _python(context: ErrorContext) -> AgradError | None:
     """What Python has and agrad does not have."""
     bad = context.bad
-    if bad.type == "RESERVED" and bad in ABSENT:
-        return context.wrong("absent", bad, word=bad, instead=ABSENT[bad])
+    if bad.type == "RESERVED" and bad in keywords.ABSENT:
+        return context.wrong("absent", bad, word=bad, instead=keywords.ABSENT[bad])
     if bad.type == "FOR" and context.open:
         return context.wrong("comprehension", bad, fixes=comprehended(context))
     colon = bad if bad.type == "_COLON" else context.previous
@@ -190,7 +185,7 @@ def _equation(context: ErrorContext) -> AgradError:
 
 def _missing_colon(context: ErrorContext) -> AgradError | None:
     head = context.line_head
-    if context.open or head.type not in _CONDITIONED or "_COLON" not in accepted(context.error.state):
+    if context.open or head.type not in _CONDITIONED or "_COLON" not in keywords.accepted(context.error.state):
         return None
     if not context.at_line_end and ":" in context.rest_of_line(context.bad.start_pos):
         return None
@@ -233,8 +228,8 @@ def _shape(context: ErrorContext) -> AgradError | None:
     if head.type == "DEF" and not _header_done(context):
         return context.wrong("def", context.place)
     word = str(head)
-    soft = head.type == "NAME" and word in SOFT and len(context.statement) == 1
-    if word not in SHAPES or (head.type == "NAME" and not soft) or head is context.bad:
+    soft = head.type == "NAME" and word in keywords.SOFT and len(context.statement) == 1
+    if word not in keywords.SHAPES or (head.type == "NAME" and not soft) or head is context.bad:
         return None
     if soft and context.bad.type not in _OPERAND_STARTS and word != "fails":
         return None
@@ -244,7 +239,7 @@ def _shape(context: ErrorContext) -> AgradError | None:
     if named and word in ("save", "load"):
         place = Span(context.source, context.bad.start_pos, context.bad.start_pos + named.end())
         return context.wrong("file name", place, f'"{named[0]}"', word=word)
-    problem = context.wrong("shape", context.place, word=word, usage=SHAPES[word])
+    problem = context.wrong("shape", context.place, word=word, usage=keywords.SHAPES[word])
     behind = any(token.type in _BEHIND_NAMES for token in context.statement)
     if word in _ON_NAMES and not behind and not context.at_line_end:
         problem.notes.append("it acts on names, such as a, a.grad or w[0]")
@@ -275,21 +270,23 @@ def _command(context: ErrorContext) -> AgradError | None:
     """A first word that is followed by what follows a command, but is not a command."""
     head, bad = context.head, context.bad
     word = str(head)
-    candidates = HEADERS if bad.type == "_COLON" else COMMAND_WORDS - HEADERS
-    likely = len(word) > 2 and word not in SOFT
-    shaped = bad.type in _OPERAND_STARTS - {"LPAR", "_LSQB"} or (bad.type == "_COLON" and suggest(word, HEADERS))
+    candidates = keywords.HEADERS if bad.type == "_COLON" else keywords.COMMAND_WORDS - keywords.HEADERS
+    likely = len(word) > 2 and word not in keywords.SOFT
+    shaped = bad.type in _OPERAND_STARTS - {"LPAR", "_LSQB"} or (
+        bad.type == "_COLON" and suggest(word, keywords.HEADERS)
+    )
     prefix = context.joined() and bad.type in ("STRING", "FSTRING_START")
     if head is bad or head.type != "NAME" or len(context.statement) > 1 or prefix or not (likely and shaped):
         return None
     if word == "agrad":
         text = context.rest_of_line(head.start_pos).partition(";")[0].strip()
         return context.wrong("shell command", head, text=text)
-    near = [COMMANDS_ELSEWHERE[word]] if word in COMMANDS_ELSEWHERE else suggest(word, candidates)
+    near = [keywords.COMMANDS_ELSEWHERE[word]] if word in keywords.COMMANDS_ELSEWHERE else suggest(word, candidates)
     problem = context.wrong("no command", head, *near, word=word)
-    if word in NO_COMMANDS:
-        problem.fixes = [Hint(NO_COMMANDS[word])]
+    if word in keywords.NO_COMMANDS:
+        problem.fixes = [Hint(keywords.NO_COMMANDS[word])]
     elif not near:
-        problem.notes.append("the commands are " + ", ".join(sorted(COMMAND_WORDS)))
+        problem.notes.append("the commands are " + ", ".join(sorted(keywords.COMMAND_WORDS)))
     return problem
 
 
@@ -302,10 +299,14 @@ def _assigned_command(context: ErrorContext) -> AgradError | None:
     if [token.type for token in tokens[:2]] != ["NAME", "_EQUAL"] or context.open:
         return None
     word = bad if len(tokens) == 2 else tokens[2]
-    if len(tokens) == 2 and (bad.type == "NAME" or bad not in COMMANDS or context.next_type in ("_EQUAL", "AUGMENT")):
+    if len(tokens) == 2 and (
+        bad.type == "NAME" or bad not in keywords.COMMANDS or context.next_type in ("_EQUAL", "AUGMENT")
+    ):
         return None
     follows = bad.type in _OPERAND_STARTS - {"LPAR", "_LSQB", "ROOT"} and not context.breaks_between(word, bad)
-    if len(tokens) > 3 or (len(tokens) == 3 and (word.type != "NAME" or word not in COMMAND_WORDS or not follows)):
+    if len(tokens) > 3 or (
+        len(tokens) == 3 and (word.type != "NAME" or word not in keywords.COMMAND_WORDS or not follows)
+    ):
         return None
     name, operand = tokens[0], context.following if word is bad else bad
     fixes = [corrected(context.until(name, word.start_pos), "")]
@@ -347,7 +348,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     if bad.type not in _OPERAND_STARTS:
         if (
             context.at_line_end
-            and "ELSE" in accepted(context.error.state)
+            and "ELSE" in keywords.accepted(context.error.state)
             and any(t.type == "IF" for t in context.statement)
         ):
             return context.wrong("if without else", context.place)

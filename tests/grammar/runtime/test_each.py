@@ -7,7 +7,7 @@ from rows import divided
 
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.lint.lint import problems
-from agrad.grammar.run import analysis
+from agrad.grammar.session import analysis
 from agrad.grammar.session.inputs import open_names
 from agrad.grammar.session.session import Session
 
@@ -44,7 +44,7 @@ def test_what_is_computed_at_once(text, monkeypatch):
         found.append(at_once(*given) is not None)
         return
 
-    monkeypatch.setattr("agrad.grammar.run.analysis.at_once", watched)
+    monkeypatch.setattr("agrad.grammar.session.analysis.at_once", watched)
     session().run(f"found = [{text}]")
     assert found[0] == (text in AT_ONCE)
 

@@ -20,7 +20,6 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.grammar.run.code import given, loads
 from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.runtime.builtins import Closure, is_object
 from agrad.grammar.syntax import ast
@@ -125,7 +124,7 @@ def context(tree: Any, chosen: Mapping[str, Guard], names: Mapping[str, Any]) ->
     seen: set[str] = set()
     waiting = [tree]
     while waiting:
-        for name in {one.id for one in loads(waiting.pop(), True)} - seen:
+        for name in {one.id for one in ast.loads(waiting.pop(), True)} - seen:
             seen.add(name)
             guard = joined(guard, chosen.get(name))
             value = names.get(name)
@@ -139,13 +138,15 @@ def after(tree: Any, chosen: dict[str, Guard], guard: Guard | None, names: Mappi
 
     The graphs that the statement bound depend on guards that came after them too, as in the last iteration of a loop.
     """
-    bound, written = given(tree)
+    bound, written = ast.given(tree)
     if guard is None:
         return {name: one for name, one in chosen.items() if name not in bound}
     values = {name: names.get(name) for name in written}
     # Not the leaves, which are what the user sets: no guard decides them.
     written -= {one for one, x in values.items() if isinstance(x, Tensor) and x.node.op is None and x.node.recorded}
-    written |= {one.id for one in loads(tree, True) if is_object(names.get(one.id))}  # whose attributes may be written
+    written |= {
+        one.id for one in ast.loads(tree, True) if is_object(names.get(one.id))
+    }  # whose attributes may be written
     for name in bound | written:
         value = names.get(name)
         if isinstance(value, Tensor) and value.node.op is not None:
