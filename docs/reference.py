@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
-from agrad.cli.repl.printer import SAYS
+from agrad.cli.repl.printer import SAYS, PromptPrinter
 from agrad.engine.core.context import Context, enter
 from agrad.engine.core.op import Entry
 from agrad.engine.errors import AgradError
@@ -245,7 +245,8 @@ explains one.
 
 An error has a kind: `error[freed]` in a session, `"kind": "freed"` with `--json`, `error.kind` in Python. The statement
 `fails freed: backward y` holds if the rest of the line fails with an error of that kind. An error names the place, and
-says what to type instead. A statement that fails changes nothing.
+says what to type instead. A statement that fails changes nothing. At a prompt, a syntax error is told below the line as
+it is typed, which can be corrected there; texts from a file or a pipe are answered as below.
 """
 
 
@@ -261,6 +262,7 @@ def _sections() -> Iterator[str]:
         if kind.program:
             session = enter(Context(), Session)  # whatever the limits of this process
             session.steps.depth, session.by_entry, session.settings.echo = DEPTH, True, True  # as at the prompt
+            session.record.on = True
             with without(kind.missing):
                 yield from ("```agrad", *_transcript(session, kind.program), "```\n", "What to type then:\n")
             if kind.shell:
@@ -285,7 +287,7 @@ def without(library: str) -> Iterator[None]:
 
 def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
     """Each statement behind a prompt, and what it answers and changes."""
-    changes = Changes(session)
+    changes, printer = Changes(session), PromptPrinter(session.settings)
     for typed in statements:
         yield f"agrad {session.line}> {typed}"
         changes.begin()
@@ -295,6 +297,6 @@ def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
         except AgradError as error:
             yield from (line.rstrip() for line in render(error).split("\n"))
         for answer in answers:
-            yield render(answer.note) if isinstance(answer, Noted) else answer.text(session.settings)
+            yield render(answer.note) if isinstance(answer, Noted) else printer.text(answer, session.settings)
         if not SAYS.match(typed):
             yield from filter(None, changes.line(typed).split("\n"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch_wheel
+from mutants import read
 from rows import each
 
 ROOT = Path(__file__).parents[1]
@@ -113,3 +114,9 @@ def test_every_target_is_described_and_every_description_has_one():
     assert set(TARGETS) == rules - {"types"}
     told = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     assert [target for target in TARGETS if f"make {target}" not in told] == ["clean"]
+
+
+def test_the_list_of_mutants_reads_and_most_of_them_are_noticed():
+    ends = [end for *_, end in read() if end != "spare"]
+    assert len(ends) == 300
+    assert sum(end.startswith("killed by ") for end in ends) >= 255

@@ -31,19 +31,37 @@ def test_transcripts_of_the_readme():
         assert replayed(block, at_terminal=True) == block
 
 
+SIZES = {"README.md": (120, 100), "docs/fits.md": (73, 24), "docs/errors.md": (120, 100)}  # plots are drawn to the size
+
+
 @pytest.mark.skipif(os.name == "nt", reason="it needs a pseudo-terminal")
-def test_a_terminal_shows_the_sessions_of_the_readme(tmp_path):
+@pytest.mark.parametrize("page", ["README.md", "docs/fits.md", pytest.param("docs/errors.md", marks=pytest.mark.long)])
+def test_a_terminal_shows_the_sessions_of_a_page(page, tmp_path):
     """The real program, at a real prompt: the oracle of `replayed`."""
     from screens import Terminal
 
+    columns, rows = SIZES[page]
     home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
-    for block in blocks(README.read_text(encoding="utf-8")):
-        with Terminal(os.environ | home | {"AGRAD_ECHO": "1", "TERM": "xterm"}, columns=120, rows=100) as one:
+    wrong = []
+    for session in re.split(r"(?m)^(?=agrad 1>)", "".join(blocks((HERE.parent / page).read_text(encoding="utf-8"))))[
+        1:
+    ]:
+        if "error[extra]" in session:
+            continue  # what is missing there is installed here
+        with Terminal(os.environ | home | {"AGRAD_ECHO": "1", "TERM": "xterm"}, columns=columns, rows=rows) as one:
             one.wait("agrad>")
-            for line in "\n".join(statements(block)).split("\n"):
-                one.enter(line)
-            shown = one.numbered()
-            assert block.strip() in "\n".join(line.rstrip() for line in shown.split("\n"))
+            for piece in re.split(r"(?m)^(?=agrad \d+>)", session)[1:]:
+                if "error[syntax]" in piece:
+                    first, _, fix = piece.partition("error[syntax]: ")[2].partition("\n")
+                    one.type(statements(piece)[0] + "\r")
+                    one.wait(first, fix.strip().split("\n")[-1].strip())
+                    break
+                for line in statements(piece)[0].split("\n"):
+                    one.enter(line)
+                seen = "\n".join(line.rstrip() for line in one.numbered().split("\n"))
+                if "\n".join(piece.strip().split("\n")[5 - rows :]) not in seen:
+                    wrong.append(f"{piece}\nis\n\n{seen.strip()}")
+    assert not wrong, "\n\n".join(wrong)
 
 
 def main():

@@ -211,12 +211,12 @@ class Module(Object):
 
     # What it consists of
 
-    def named_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """The module and those inside, each once, with their names."""
+    def named_modules(self, memo: set[int] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """The module and those inside, each once, with their names; `memo`: `id` of those that came before."""
         seen = set() if memo is None else memo
-        if self in seen:
+        if id(self) in seen:
             return
-        seen.add(self)
+        seen.add(id(self))
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from agrad.cli.repl.printer import SAYS
+from agrad.cli.repl.printer import SAYS, PromptPrinter
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.prompt.changes import Changes, with_newest
@@ -24,7 +24,7 @@ def replayed(text: str, at_terminal: bool = False) -> str:
     """The transcript as it comes out now: the typed lines with today's answers."""
     session, lines = Session(), []
     session.steps.depth = DEPTH  # as at the prompt
-    session.by_entry = session.settings.echo = at_terminal
+    session.by_entry = session.settings.echo = session.record.on = at_terminal
     session.shows = True, True
     changes = Changes(session)
     for typed in statements(text):
@@ -33,19 +33,20 @@ def replayed(text: str, at_terminal: bool = False) -> str:
         lines += [(more if position else first) + line for position, line in enumerate(typed.split("\n"))]
         typed, about = with_newest(typed, session) if at_terminal else (typed, "")
         changes.begin()
-        lines += [*[about] * bool(about), *answers(session, typed)]
+        lines += [*[about] * bool(about), *answers(session, typed, at_terminal)]
         if at_terminal and not (typed.rstrip().endswith(";") or SAYS.match(typed)):
             lines += filter(None, changes.line(typed).split("\n"))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def answers(session: Session, typed: str) -> list[str]:
+def answers(session: Session, typed: str, at_terminal: bool = False) -> list[str]:
     """Everything a statement hands out, and its error as it is shown."""
     lines: list[str] = []
+    printer = PromptPrinter(session.settings)
 
     def emit(result):
-        text = render(result.note) if isinstance(result, Noted) else result.text(session.settings)
-        lines.extend(text.split("\n"))
+        text = printer.text(result, session.settings) if at_terminal else result.text(session.settings)
+        lines.extend((render(result.note) if isinstance(result, Noted) else text).split("\n"))
 
     try:
         session.run(typed, emit)

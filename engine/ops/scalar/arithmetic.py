@@ -204,7 +204,12 @@ power: Function = row(
             "wrt x 0; wrt y log(x), 0 at 0**0",
             "0**0 == 1; nan**0 == 1; grad(pow, (0, 1))(0, 0) == (0, 0); grad(pow, (0, 1))(2, 0) == (0, log(2))",
         ),
-        Kink("0**y for y > 0", "0", "wrt y 0", "0**2 == 0; grad(pow, 1)(0, 2) == 0"),
+        Kink(
+            "0**y for y > 0",
+            "0",
+            "wrt y 0; mixed, at y <= 1, not the limit",
+            "0**2 == 0; grad(pow, 1)(0, 2) == 0; grad(lambda x: grad(pow, 1)(x, 1))(0) == 0",
+        ),
         Kink("0**y for y < 0", "inf", "wrt x and y -inf", "0**-1 == inf; grad(pow, (0, 1))(0, -1) == (-inf, -inf)"),
         Kink(
             "x**y for x < 0 and a whole y",

@@ -251,6 +251,8 @@ def _digamma_difference(x: Any, d: Any, n: int) -> Any:
     with np.errstate(all="ignore"):
         beside_poles = (x < 0.0) | (x + d < 0.0)
         plain = _polygamma(n, x + d) - _polygamma(n, x) if beside_poles.any() else math.nan
+        is_tiny = (x > 1e-10) & (np.abs(d) < 1e-17 * x)  # x/d may overflow
+        slope = d * _polygamma(n + 1, x) if is_tiny.any() else math.nan
         for _ in range(20 + 2 * n):
             total = total - math.factorial(n) * _of_power(x, d, n + 1)
             x = x + 1.0
@@ -259,7 +261,7 @@ def _digamma_difference(x: Any, d: Any, n: int) -> Any:
         for k, number in enumerate(_BERNOULLI, 1):
             factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
             total = total - factor * _of_power(x, d, 2 * k + n)
-    return np.where(beside_poles, plain, (-1.0) ** n * total)
+    return np.where(beside_poles, plain, np.where(is_tiny, slope, (-1.0) ** n * total))
 
 
 def lgamma_difference(x: Any, d: Any) -> Any:

@@ -3,7 +3,8 @@
 import io
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
+from itertools import product
 
 import launch
 import pytest
@@ -407,3 +408,23 @@ def test_an_import_of_a_nan_has_no_note(tmp_path):
     for module in ("math", "numpy"):
         done = subprocess.run([*launch.agrad(), "run", "-"], input=f"from {module} import *\n", **piped)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+USES = (
+    """
+a | print(a) | vars | info a | str(a) | f"{a}" | "%s" % a | [a] | {"k": a} | {a: 1} | a == 1 | a in [1] | sorted([a, a])
+not a | len(a) | list(a) | graph a
+""".replace("\n", " | ")
+    .strip(" |")
+    .split(" | ")
+)
+
+
+@each("name", ["repr", "str", "format", "bool", "len", "hash", "eq"])
+def test_no_special_method_that_returns_what_it_should_not_is_a_fault_of_agrad(name):
+    for base, value in product(["", "(nn.Module)"], ["3", "None", "lambda: 1", "self"]):
+        session = Session()
+        session.run(f"import torch.nn as nn\nclass A{base}:\n    def __{name}__(self, *xs): return {value}\na = A()")
+        for text in USES:
+            with suppress(AgradError):  # anything else fails
+                session.run(text)

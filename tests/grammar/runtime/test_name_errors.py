@@ -31,6 +31,8 @@ def test_a_module_is_told_with_the_import_that_reads_python(name, fix):
     [
         ("sessions", "agrad sessions"),
         ("clear", "at its prompt in a terminal, clear"),
+        ("copy", "clone("),
+        ("help nosuchword", "help"),
         ("f'", "grad(f)"),
         ("2*y'", "grad(y"),
     ],

@@ -64,11 +64,38 @@ def test_an_error_says_which_row_it_is_in(rowwise):
 
 
 def test_errors_that_are_tolerated_leave_their_rows_empty(rowwise):
-    results, bad, evaluation = rowwise(BRANCHES, {"x": [2, 0, 4, 0]}, tolerant=True)
-    assert str(results) == "[[0.5, nan, 0.25, nan]]"
+    results, bad, evaluation = rowwise(BRANCHES, {"x": [2, 0, 4, 0]}, ("x",), tolerant=True)
+    assert str(results) == "[[0.5, nan, 0.25, nan], [-0.25, nan, -0.0625, nan]]"
     assert bad.tolist() == [False, True, False, True]
     assert (evaluation.done, evaluation.failed) == (2, 2)
     assert evaluation.first.notes[-1] == "where x = 0"
+
+
+def test_a_row_that_fails_among_many_is_found_in_halves(rowwise):
+    x = np.arange(1.0, 301.0)
+    x[[70, 200]] = 0
+    results, bad, _ = rowwise(BRANCHES, {"x": x}, tolerant=True)
+    assert np.flatnonzero(bad).tolist() == [70, 200]
+    np.testing.assert_array_equal(np.array(results[0])[~bad], 1 / x[x != 0])
+
+
+def test_values_that_are_nan_are_counted_with_the_place_where_the_first_begins(rowwise):
+    _, _, evaluation = rowwise("y + log(x)", {"x": [1, -2, -3, np.nan], "y": [1, 5, 1, 1]})
+    first = evaluation.first_undefined
+    assert (evaluation.undefined, first.labels[0].origin.text) == (2, "log(x)")
+    assert first.notes == ["in row 2", "where y = 5, x = -2"]
+
+
+def test_a_text_that_is_no_column_stays_one():
+    session = Rowwise()
+    session.read('`a b`*len("a c")')
+    session.name_columns(["a b"])
+    assert [name for name, _ in session.columns(["a b"], [])] == ["a b"]
+
+
+def test_a_function_along_an_axis_would_see_one_number(rowwise):
+    with pytest.raises(AgradError, match=r"mean\(x\) would see one number"):
+        rowwise("mean(x)", {"x": [1, 2]})
 
 
 def test_only_numbers_can_be_differentiated_by(rowwise):

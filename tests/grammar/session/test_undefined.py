@@ -171,3 +171,20 @@ def test_a_power_of_a_negative_number_is_noted_whatever_the_exponent(y):
     session.run(f"x = tensor(-1); var y = {y}; z = x**y", said.append)
     notes = [one.note for one in said if isinstance(one, Noted)]
     assert [bool(one.fixes) for one in notes] == ([y in (0.2, 1.0 / 3.0)] if y % 1.0 else [])
+
+
+@each(
+    "text, message, fix",
+    [
+        ("x <- 3", "x <- 3 compares x with -3, as in Python", "x = 3"),
+        ("x <- (3)*2", "x <- (3)*2 compares x with -((3)*2), as in Python", "x = (3)*2"),
+        ("z = 2+-0.1", "2+-0.1 is 2 + (-0.1), as in Python", "2 +/- 0.1"),
+        ("z = 2 + -0.1", "", ""),
+    ],
+)
+def test_what_other_languages_read_otherwise_is_noted(text, message, fix):
+    session, found = Session(), []
+    session.run("x = 5")
+    session.run(text, found.append)
+    told = [(one.note.message, *one.note.fixes) for one in found if isinstance(one, Noted)]
+    assert told == [(message, fix)] * bool(message)

@@ -15,6 +15,7 @@ from sessions import said
 
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.session import log
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
@@ -261,3 +262,15 @@ def test_statements_beyond_the_hundredth_are_not_said_to_need_memory():
     with pytest.raises(AgradError) as caught:
         made.run(f"undo {DEPTH + 1}")
     assert caught.value.notes == []
+
+
+def test_the_statements_since_a_place_are_counted_and_none_since_another():
+    made = session("")
+    made.run("a = 1\nb = a\nc = b")
+    made.run("d = c; e = d")
+    assert [made.steps.since(step.span) for step in made.steps._kept] == [5, 4, 3, 2, 1]
+    assert made.steps.since(Span(Source("other", "d = c"), 0, 1)) == 0
+    made.by_entry = True
+    with pytest.raises(AgradError) as caught:
+        made.run("nosuch", source="part.ag", is_file=True)
+    assert not caught.value.at.source.is_entry  # a file is no entry of the prompt

@@ -125,6 +125,9 @@ def test_a_tree_knows_where_it_stands() -> None:
     assert isinstance(formatted, s.Formatted)
     assert [formatted.span.text, formatted.value.span.text] == ["{x + 1:.2f}", "x + 1"]
     assert second.span.where == "line 2"
+    total, system = parse(Source("session", "a = (k for k in xs); solve a + b == 1, a == b for a, b from 1"))
+    assert total.value.span.text == "(k for k in xs)"
+    assert system.operands[0].span.text == "a + b == 1, a == b"
     assert repr(first.value) == "Binary('(a + b)*c')"
 
 
