@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
-from agrad.engine.nn import init
+from agrad.engine.nn import functional, init
 from agrad.engine.nn import layers as ours
 from agrad.engine.nn.applied import _Applied, _Loss
 from agrad.engine.nn.formed import Formed
@@ -75,6 +75,8 @@ def interpolate(
 ) -> Any:
     """Images in another size, by the nearest entry or by lines between entries."""
     axes = input.ndim - 2
+    if axes not in {"linear": (1,), "bilinear": (2,)}.get(mode, (1, 2, 3)):
+        raise NotImplementedError(f"{mode} of {input.ndim} axes: the first two are images and channels")
     given = size if size is not None else scale_factor
     each = [given] * axes if isinstance(given, int | float) else list(given)
     sizes = each if size is not None else [math.floor(n * s) for n, s in zip(input.shape[2:], each, strict=True)]
@@ -133,22 +135,34 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Any:
-    """x - mean over the root of the variance, of each channel of each image."""
-    axes = tuple(range(2, input.ndim))
-    found = (input - input.mean(axes, keepdim=True)) / T.sqrt(input.var(axes, False, True) + eps)
-    wide = (1, -1, *(1,) * len(axes))
-    found = found if weight is None else found * weight.reshape(wide)
-    return found if bias is None else found + bias.reshape(wide)
+    """x - mean over the root of the variance, of each channel of each image; the running ones, or kept in them."""
+    images, channels, *rest = input.shape
+    if use_input_stats and math.prod(rest) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    running = running_mean, running_var
+    each = [None if x is None else x.repeat(images) for x in (*running, weight, bias)]
+    rows = input.reshape(1, images * channels, *rest)
+    found = functional.batch_norm(rows, *each, use_input_stats, momentum, eps).reshape(input.shape)
+    if use_input_stats:
+        with ours.no_grad():
+            for kept, one in zip(running, each, strict=False):
+                if kept is not None:
+                    kept.copy_(one.reshape(images, channels).mean(0))
+    return found
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x over a power of the mean of the squares in the channels around."""
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
     wide = PAD(input.pow(2), (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2))
     return input / (sum(wide.narrow(1, at, input.shape[1]) for at in range(size)) / size * alpha + k) ** beta
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """input1 @ weight @ input2 for each output, plus bias."""
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(f"bilinear(): {list(input1.shape)} and {list(input2.shape)} differ before their last axes")
     found = T.einsum("...i,kij,...j->...k", input1, weight, input2)
     return found if bias is None else found + bias
 
@@ -343,17 +357,23 @@ class RMSNorm(Formed):
         return rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
 
-class _InstanceNorm(Formed):
-    form = "num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False"
-    shown = "num_features eps= momentum= affine= track_running_stats="
-
-    def build(self, settings: dict[str, Any]) -> None:
-        """Make the weight."""
-        self.scale((self.num_features,), self.affine, True)
+class _InstanceNorm(ours._BatchNorm):
+    form = "num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False, bias=True"
+    images: int  # the axes of an image of channels
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+        if input.ndim not in (self.images, self.images + 1):
+            raise ValueError(f"expected {self.images}D or {self.images + 1}D input (got {input.ndim}D input)")
+        if self.affine and input.shape[-self.images] != self.num_features:
+            raise ValueError(
+                f"expected input's size at dim={input.ndim - self.images} to match num_features ({self.num_features})"
+            )
+        running = self.running_mean, self.running_var
+        own = self.training or not self.track_running_stats
+        whole = input.unsqueeze(0) if input.ndim == self.images else input
+        found = instance_norm(whole, *running, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
+        return found.squeeze(0) if input.ndim == self.images else found
 
 
 class Bilinear(ours.Uniform):
@@ -453,7 +473,10 @@ MODULES: dict[str, type] = {
                                ("Replication", "replicate"), ("Circular", "circular"))
             for axes in (1, 2)
         ),
-        *(type(f"InstanceNorm{n}d", (_InstanceNorm,), {"__module__": "agrad.torch.nn"}) for n in (1, 2)),
+        *(
+            type(f"InstanceNorm{n}d", (_InstanceNorm,), {"__module__": "agrad.torch.nn", "images": n + 1})
+            for n in (1, 2)
+        ),
     )
 }  # fmt: skip
 
