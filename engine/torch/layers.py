@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
+from agrad.engine.core.tensor import no_grad
 from agrad.engine.nn import functional, init
 from agrad.engine.nn import layers as ours
 from agrad.engine.nn.applied import _Applied, _Loss
@@ -120,6 +121,8 @@ def channel_shuffle(input: Any, groups: int) -> Any:
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """x over the root of the mean of its squares along the last axes, times weight."""
     axes = tuple(range(-len(normalized_shape), 0))
+    if tuple(input.shape[axes[0] :]) != tuple(normalized_shape):
+        raise RuntimeError(f"rms_norm: the last axes of shape {[*input.shape]} are not {[*normalized_shape]}")
     eps = float(np.finfo(np.float64).eps) if eps is None else eps
     found = input * T.rsqrt(input.pow(2).mean(axes, keepdim=True) + eps)
     return found if weight is None else entitle(found * weight, "FusedRmsNormBackward0")
@@ -139,15 +142,16 @@ def instance_norm(
     images, channels, *rest = input.shape
     if use_input_stats and math.prod(rest) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    running = running_mean, running_var
-    each = [None if x is None else x.repeat(images) for x in (*running, weight, bias)]
+    given = running_mean, running_var, weight, bias
+    repeated: list[Any] = [None if x is None else x.repeat(images) for x in given]
+    mean, variance, scale, shift = repeated
     rows = input.reshape(1, images * channels, *rest)
-    found = functional.batch_norm(rows, *each, use_input_stats, momentum, eps).reshape(input.shape)
-    if use_input_stats:
-        with ours.no_grad():
-            for kept, one in zip(running, each, strict=False):
-                if kept is not None:
-                    kept.copy_(one.reshape(images, channels).mean(0))
+    found = functional.batch_norm(rows, mean, variance, scale, shift, use_input_stats, momentum, eps)
+    found = found.reshape(input.shape)
+    if use_input_stats and running_mean is not None:
+        with no_grad():
+            running_mean.copy_(mean.reshape(images, channels).mean(0))
+            running_var.copy_(variance.reshape(images, channels).mean(0))
     return found
 
 
@@ -199,7 +203,13 @@ def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """The negative logarithm of the density of normal numbers."""
-    var = T.full((), float(var)) if isinstance(var, int | float) else var
+    var = T.full(input.shape, float(var)) if isinstance(var, int | float) else var
+    if var.ndim and var.shape == input.shape[:-1]:
+        var = var.unsqueeze(-1)
+    if var.ndim != input.ndim or any(one not in (1, n) for one, n in zip(var.shape, input.shape, strict=True)):
+        raise ValueError("var is of incorrect size")
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
     var = T.where(var < eps, eps, var)
     loss = 0.5 * (T.log(var) + (input - target) ** 2 / var)
     return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
