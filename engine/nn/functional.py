@@ -25,7 +25,7 @@ from agrad.engine.ops.scalar.comparison import clip, equal, maximum, minimum, wh
 from agrad.engine.ops.scalar.elementary import exp, sqrt, square
 from agrad.engine.ops.scalar.special import xlogy
 from agrad.engine.ops.scalar.trigonometry import tanh
-from agrad.engine.values import describe, format_number, format_shape, mask_type, np, size_of, whole
+from agrad.engine.values import broadcast, describe, format_number, format_shape, mask_type, np, size_of, whole
 
 
 def is_known(name: str) -> bool:
@@ -220,7 +220,11 @@ def _norm(x: Any, **attrs: Any) -> Any:
 
 def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-8) -> Any:
     """The cosine of the angle between vectors along an axis."""
-    return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(dim)
+    first, second = array_of(x1), array_of(x2)
+    if first.shape != second.shape:
+        wide = np.zeros(broadcast(first.shape, second.shape))
+        first, second = first + wide, second + wide
+    return (normalize(first, 2.0, dim, eps) * normalize(second, 2.0, dim, eps)).sum(dim)
 
 
 def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-6, keepdim: Any = False) -> Any:

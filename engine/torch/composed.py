@@ -13,10 +13,10 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import current
 from agrad.engine.values import np
-from agrad.torch.autograd import inference_mode
+from agrad.torch.autograd import enable_grad, inference_mode
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
 from agrad.torch.registry import TORCH, engine, named, plain, public, sizes, tensor_of
-from agrad.torch.tensor import Tensor, entitle, give
+from agrad.torch.tensor import Tensor, check_writable, entitle, give
 from agrad.torch.types import as_dtype, bool_, device, float64
 
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
@@ -44,10 +44,15 @@ def _at_least(count: int) -> Callable[..., Any]:
 
 
 def _placed(name: str) -> Callable[..., Any]:
-    """`x.unsqueeze_(0)`: a shape that takes the place of another."""
+    """`x.unsqueeze_(0)`: a shape that takes the place of another. A leaf stays one; a history goes on."""
 
     def call(self: Any, *args: Any) -> Any:
-        made = TORCH[name](self.clone() if self.requires_grad else self.data, *args)
+        check_writable(self, self.requires_grad)
+        if self.requires_grad and self.is_leaf:
+            self.data = TORCH[name](self.data, *args)
+            return self
+        with enable_grad():
+            made = TORCH[name](self.clone() if self.requires_grad else self.data, *args)
         self._become(made.node, made.array)
         return self
 
@@ -110,8 +115,16 @@ def _cov(input: Any, *, correction: int = 1, **_: Any) -> Any:
 
 def _corrcoef(input: Any) -> Any:
     c = _cov(input)
-    spread = c.diagonal().sqrt() if c.ndim else c.sqrt()
+    if not c.ndim:
+        return c / c
+    spread = c.diagonal().sqrt()
     return (c / spread.unsqueeze(-1) / spread).clamp(-1, 1)
+
+
+def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803 - PyTorch's name
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    return x.unsqueeze(-1) ** tensor_of(np.arange(N or len(x))[:: 1 if increasing else -1].copy())
 
 
 def _trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
@@ -259,9 +272,7 @@ install_rows(
         "unravel_index FUNCTION": lambda indices, shape: tuple(
             tensor_of(x) for x in np.unravel_index(np.asarray(indices.value).astype(np.intp), shape)
         ),
-        "vander FUNCTION": lambda x, N=None, increasing=False: (  # noqa: N803
-            x.unsqueeze(-1) ** tensor_of(np.arange(N or len(x))[:: 1 if increasing else -1].copy())
-        ),
+        "vander FUNCTION": _vander,
         "select_scatter": _scattered("select"),
         "slice_scatter": _scattered("slice"),
         "diagonal_scatter": _scattered("diagonal"),

@@ -168,12 +168,14 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     return entitle(found, "ClampBackward0" if both else "ClampBackward1") if one_sided is None or not both else found
 
 
-@public("addmm", "addmv", "baddbmm", place=True)
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@each("addmm", "addmv", "baddbmm", place=True, title="{}Backward0")
+def _added(name: str, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta*input + alpha*(mat1 @ mat2)."""
-    product = engine("matmul", mat1, mat2)
+    product = _fitting(name.removeprefix("badd").removeprefix("add"), mat1, mat2)
     made = (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
-    return entitle(made, {1: "AddmvBackward0", 2: "AddmmBackward0"}.get(made.ndim, "BaddbmmBackward0"))
+    if made.shape != product.shape:
+        raise RuntimeError(f"{name}: input of shape {[*input.shape]} does not fit a product of {[*product.shape]}")
+    return made
 
 
 @public("dot", "vdot", "inner")
@@ -866,6 +868,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows along an axis, their entries along a new last one."""
     dim = _axis(input, dimension)
+    if size > input.shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {input.shape[dim]} but size is {size}")
     starts = np.arange(0, input.shape[dim] - size + 1, step)
     where_ = (slice(None),) * dim + (starts[:, None] + np.arange(size),)
     taken = entitle(engine("getitem", input, where_), "UnfoldBackward0")

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
-from agrad.engine.nn import init
+from agrad.engine.core.tensor import no_grad
+from agrad.engine.nn import functional, init
 from agrad.engine.nn import layers as ours
 from agrad.engine.nn.applied import _Applied, _Loss
 from agrad.engine.nn.formed import Formed
@@ -75,6 +76,8 @@ def interpolate(
 ) -> Any:
     """Images in another size, by the nearest entry or by lines between entries."""
     axes = input.ndim - 2
+    if axes not in {"linear": (1,), "bilinear": (2,)}.get(mode, (1, 2, 3)):
+        raise NotImplementedError(f"{mode} of {input.ndim} axes: the first two are images and channels")
     given = size if size is not None else scale_factor
     each = [given] * axes if isinstance(given, int | float) else list(given)
     sizes = each if size is not None else [math.floor(n * s) for n, s in zip(input.shape[2:], each, strict=True)]
@@ -118,6 +121,8 @@ def channel_shuffle(input: Any, groups: int) -> Any:
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """x over the root of the mean of its squares along the last axes, times weight."""
     axes = tuple(range(-len(normalized_shape), 0))
+    if tuple(input.shape[axes[0] :]) != tuple(normalized_shape):
+        raise RuntimeError(f"rms_norm: the last axes of shape {[*input.shape]} are not {[*normalized_shape]}")
     eps = float(np.finfo(np.float64).eps) if eps is None else eps
     found = input * T.rsqrt(input.pow(2).mean(axes, keepdim=True) + eps)
     return found if weight is None else entitle(found * weight, "FusedRmsNormBackward0")
@@ -133,22 +138,35 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Any:
-    """x - mean over the root of the variance, of each channel of each image."""
-    axes = tuple(range(2, input.ndim))
-    found = (input - input.mean(axes, keepdim=True)) / T.sqrt(input.var(axes, False, True) + eps)
-    wide = (1, -1, *(1,) * len(axes))
-    found = found if weight is None else found * weight.reshape(wide)
-    return found if bias is None else found + bias.reshape(wide)
+    """x - mean over the root of the variance, of each channel of each image; the running ones, or kept in them."""
+    images, channels, *rest = input.shape
+    if use_input_stats and math.prod(rest) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    given = running_mean, running_var, weight, bias
+    repeated: list[Any] = [None if x is None else x.repeat(images) for x in given]
+    mean, variance, scale, shift = repeated
+    rows = input.reshape(1, images * channels, *rest)
+    found = functional.batch_norm(rows, mean, variance, scale, shift, use_input_stats, momentum, eps)
+    found = found.reshape(input.shape)
+    if use_input_stats and running_mean is not None:
+        with no_grad():
+            running_mean.copy_(mean.reshape(images, channels).mean(0))
+            running_var.copy_(variance.reshape(images, channels).mean(0))
+    return found
 
 
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x over a power of the mean of the squares in the channels around."""
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
     wide = PAD(input.pow(2), (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2))
     return input / (sum(wide.narrow(1, at, input.shape[1]) for at in range(size)) / size * alpha + k) ** beta
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """input1 @ weight @ input2 for each output, plus bias."""
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(f"bilinear(): {list(input1.shape)} and {list(input2.shape)} differ before their last axes")
     found = T.einsum("...i,kij,...j->...k", input1, weight, input2)
     return found if bias is None else found + bias
 
@@ -185,7 +203,13 @@ def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """The negative logarithm of the density of normal numbers."""
-    var = T.full((), float(var)) if isinstance(var, int | float) else var
+    var = T.full(input.shape, float(var)) if isinstance(var, int | float) else var
+    if var.ndim and var.shape == input.shape[:-1]:
+        var = var.unsqueeze(-1)
+    if var.ndim != input.ndim or any(one not in (1, n) for one, n in zip(var.shape, input.shape, strict=True)):
+        raise ValueError("var is of incorrect size")
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
     var = T.where(var < eps, eps, var)
     loss = 0.5 * (T.log(var) + (input - target) ** 2 / var)
     return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
@@ -343,17 +367,23 @@ class RMSNorm(Formed):
         return rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
 
-class _InstanceNorm(Formed):
-    form = "num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False"
-    shown = "num_features eps= momentum= affine= track_running_stats="
-
-    def build(self, settings: dict[str, Any]) -> None:
-        """Make the weight."""
-        self.scale((self.num_features,), self.affine, True)
+class _InstanceNorm(ours._BatchNorm):
+    form = "num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False, bias=True"
+    images: int  # the axes of an image of channels
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+        if input.ndim not in (self.images, self.images + 1):
+            raise ValueError(f"expected {self.images}D or {self.images + 1}D input (got {input.ndim}D input)")
+        if self.affine and input.shape[-self.images] != self.num_features:
+            raise ValueError(
+                f"expected input's size at dim={input.ndim - self.images} to match num_features ({self.num_features})"
+            )
+        running = self.running_mean, self.running_var
+        own = self.training or not self.track_running_stats
+        whole = input.unsqueeze(0) if input.ndim == self.images else input
+        found = instance_norm(whole, *running, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
+        return found.squeeze(0) if input.ndim == self.images else found
 
 
 class Bilinear(ours.Uniform):
@@ -453,7 +483,10 @@ MODULES: dict[str, type] = {
                                ("Replication", "replicate"), ("Circular", "circular"))
             for axes in (1, 2)
         ),
-        *(type(f"InstanceNorm{n}d", (_InstanceNorm,), {"__module__": "agrad.torch.nn"}) for n in (1, 2)),
+        *(
+            type(f"InstanceNorm{n}d", (_InstanceNorm,), {"__module__": "agrad.torch.nn", "images": n + 1})
+            for n in (1, 2)
+        ),
     )
 }  # fmt: skip
 

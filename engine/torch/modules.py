@@ -306,6 +306,8 @@ def _function(name: str, found: Any) -> Any:
     def call(*args: Any, **keywords: Any) -> Any:
         if name == "binary_cross_entropy" and not np.all((args[0].value >= 0) & (args[0].value <= 1)):
             raise RuntimeError("all elements of input should be between 0 and 1")
+        if name.startswith("binary_cross_entropy") and len(args) > 1 and args[0].shape != args[1].shape:
+            raise ValueError(f"{name}: the target has shape {args[1].shape}, and the input {args[0].shape}")
         for left_out in ("size_average", "reduce"):
             keywords.pop(left_out, None)
         args = _in_front(args, keywords)
