@@ -536,7 +536,7 @@ class Python(Machine):
         elif kind.__module__ == "dataclasses" and name in ("name", "type", "default"):
             return getattr(x, name)
         elif self.is_ours(kind) and self._is_shown(kind, name):
-            found = self.taken(getattr(x, self._asked.get((kind.__module__, name), name)))
+            found = self.taken(getattr(x, name))
             return (lambda **given: self.taken(found(**given))) if name == "numpy" else found
         raise self.missing(x, name)
 
@@ -570,8 +570,6 @@ class Python(Machine):
         if may:
             return self.taken(getattr(x, name))
         raise self.missing(x, name)
-
-    _asked = {("numpy", "dtype"): "type_of_entries"}  # noqa: RUF012 - what stands behind an attribute
 
     @staticmethod
     def _is_shown(kind: Any, name: str) -> bool:
