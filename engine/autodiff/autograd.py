@@ -91,17 +91,19 @@ class Function:
         if current().tracing is not None:
             raise AgradError("type", f"a function with {cls.__name__}.apply cannot be compiled")
         operands = tuple(x for x in args if isinstance(x, Tensor))
-        return record(OPS["custom"], operands, {"applied": _Call(cls, args)})
+        return record(OPS["custom"], operands, {"applied": Call(cls, args)})
 
 
 _INPUT = object()  # marks an argument that is a value
 _RESULT = object()  # marks the result among what was saved
 
 
-class _Call:
+class Call:
     """One call of a Function: its class, the arguments that are no values, and what `forward` kept."""
 
     __slots__ = ("args", "context", "found", "kind", "saved")
+    kind: Any
+    context: Any
 
     def __init__(self, kind: type[Function], args: Sequence[Any]) -> None:
         self.kind = kind
@@ -114,7 +116,7 @@ class _Call:
     @property
     def name(self) -> str:
         """The name of the class."""
-        return self.kind.__name__
+        return str(self.kind.__name__)
 
     def run(self, values: Sequence[Value]) -> Value:
         """The value of `forward`; what it saved is noted by where it comes from, so that it has its graph."""

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from agrad.engine.core.arguments import is_sequence, wholes_of
+from agrad.engine.core.devices import need_processor
 from agrad.engine.core.op import REQUIRED, Signature
 from agrad.engine.errors import AgradError
 from agrad.engine.nn.module import Module
@@ -60,6 +61,7 @@ class Formed(Module):
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__()
+        need_processor(keywords.get("device"))
         beside = {name: value for name, value in keywords.items() if name not in ("device", "dtype")}
         settings = settings_of(self, args, beside)
         for name, value in settings.items():

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from agrad.engine.core.context import remember_entry, remember_order
+from agrad.engine.core.devices import need_processor, stay
 from agrad.engine.core.graph import touch
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
@@ -349,10 +350,12 @@ class Module(Object):
         return self
 
     def to(self, *args: Any, **keywords: Any) -> Self:
-        """The module: there is one device, and one type of numbers."""
+        """The module: there is one device, and one type of numbers. Raises AgradError for another device."""
+        need_processor(*args, keywords.get("device"))
         return self
 
-    cpu = cuda = float = double = half = bfloat16 = type = to
+    cuda = stay
+    cpu = float = double = half = bfloat16 = type = to
 
     # Text
 

@@ -22,13 +22,14 @@ class dtype:  # noqa: N801 - NumPy's name
     """The type of the entries of an array, which converts numbers when it is called."""
 
     __slots__ = ("kind", "name")
+    shape, ndim = (), 0
 
     def __init__(self, name: str) -> None:
         self.name, self.kind = name, as_dtype(OF_TORCH[name.rstrip("_")])
 
     def __call__(self, x: Any = 0) -> Any:
         """A number, or an array, of this type."""
-        return x.astype(self) if isinstance(x, ndarray) else wrapped(real.asarray(self.kind.python(x)))
+        return x.astype(self) if isinstance(x, Entries) else wrapped(dtype_in_numpy(self)(self.kind.python(x)))
 
     def __eq__(self, other: object) -> bool:
         known = isinstance(other, dtype) or (isinstance(other, str | type) and (other in DTYPES or other in RANKS))
@@ -36,6 +37,10 @@ class dtype:  # noqa: N801 - NumPy's name
 
     def __hash__(self) -> int:
         return hash(self.kind)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        """Whether a value is one number of this type."""
+        return type(x) is number and x.kind is self.kind
 
     def __repr__(self) -> str:
         return f"dtype('{self.name}')"
@@ -86,16 +91,17 @@ def wrapped(found: Any) -> Any:
         raise TypeError(f"arrays hold float64, int64 or truths in agrad, not {array.dtype}")
     kind = (bool_, int64, float64)["biuf".index(array.dtype.kind) + 1 >> 1]
     value = real.array(array, dtype=real.float64, order="C")
-    made = Tensor.of(value if value.shape else float(value), kind)
-    return _numpys(made)
+    return as_numpys(Tensor.of(value if value.shape else float(value), kind), isinstance(found, real.generic))
 
 
-def _numpys(x: Any) -> Any:
-    x.__class__ = ndarray
+def as_numpys(x: Any, is_number: bool) -> Any:
+    """A tensor as an array, or as one of NumPy's numbers."""
+    OF_CLASS.__set__(x, number if is_number else ndarray)
     return x
 
 
 OF_TENSORS: Any = Tensor
+OF_CLASS: Any = object.__dict__["__class__"]
 PRINTED: dict[str, Any] = {}  # what a script has set
 _PRINTED = frozenset("precision threshold edgeitems linewidth suppress nanstr infstr sign floatmode".split())
 
@@ -115,8 +121,8 @@ def set_printoptions(precision: Any = None, threshold: Any = None, edgeitems: An
         PRINTED[name] = value
 
 
-class ndarray(Tensor):  # noqa: N801 - NumPy's name
-    """An array of float64, int64 or truths."""
+class Entries(Tensor):
+    """What arrays and NumPy's numbers have in common: float64, int64 or truths."""
 
     __slots__ = ()
     __module__ = "numpy"
@@ -125,7 +131,8 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
     def made(cls, op: Op, operands: tuple[Any, ...], attrs: dict[str, Any], result: core.Tensor) -> Any:
         """The result of an operation: of a tensor of torch's among the operands, such a one."""
         found = Tensor.made(op, operands, attrs, result)
-        return found if any(type(x) is Tensor for x in operands) else _numpys(found)
+        is_torch = any(type(x) is Tensor for x in operands)
+        return found if is_torch else as_numpys(found, not found.node.shape)
 
     @property
     def shape(self) -> Any:
@@ -138,13 +145,13 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         return int(Tensor.size.fget(self))  # type: ignore[attr-defined]
 
     @property
-    def type_of_entries(self) -> dtype:
-        """`x.dtype`, as NumPy prints it."""
-        return DTYPES[_TOLD[self.dtype]]
+    def dtype(self) -> Any:  # type: ignore[override]
+        """The type of the entries, as NumPy prints it."""
+        return DTYPES[_TOLD[self.kind]]
 
     def __repr__(self) -> str:
         with real.printoptions(**PRINTED):
-            return repr(as_array(self)) if self.node.shape else repr(as_array(self)[()])
+            return repr(plain(self))
 
     def __str__(self) -> str:
         with real.printoptions(**PRINTED):
@@ -170,7 +177,7 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         return bool(as_array(self))
 
     def __round__(self, digits: Any = None) -> Any:
-        return round(as_array(self)[()], digits) if digits is not None else round(as_array(self)[()])
+        return wrapped(round(plain(self), digits) if digits is not None else round(plain(self)))
 
     def flatten(self) -> Any:
         """A copy with one axis."""
@@ -185,7 +192,7 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
 
     def astype(self, kind: Any) -> Any:  # type: ignore[override]
         """A copy of another type."""
-        return wrapped(as_array(self).astype(dtype_in_numpy(kind)))
+        return wrapped(plain(self).astype(dtype_in_numpy(kind)))
 
     def item(self, *place: Any) -> Any:
         """One entry as a number of Python."""
@@ -199,8 +206,12 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
 
     def copy(self) -> Any:
         """A copy."""
-        return wrapped(as_array(self))
+        return wrapped(plain(self))
 
+    def __deepcopy__(self, memo: Any = None) -> Any:
+        return Tensor.__deepcopy__(self, memo) if self.requires_grad else self.copy()
+
+    __copy__ = __deepcopy__
     conj = conjugate = copy
 
     def numpy(self, **_: Any) -> Any:
@@ -224,11 +235,45 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         return as_array(self).tolist()
 
 
+def plain(x: Any) -> Any:
+    """The entries as NumPy has them: an array, or one of its numbers."""
+    return as_array(x)[()] if type(x) is number else as_array(x)
+
+
+class ndarray(Entries):  # noqa: N801 - NumPy's name
+    """An array of float64, int64 or truths."""
+
+    __slots__ = ()
+    __module__ = "numpy"
+
+
+class number(Entries):  # noqa: N801 - NumPy's name
+    """One of NumPy's numbers, which a function gives in the place of an array without axes."""
+
+    __slots__ = ()
+    __module__ = "numpy"
+
+    @property
+    def __class__(self) -> Any:
+        """What `isinstance` asks: np.float64 is a float of Python's, too."""
+        return float if self.kind is float64 and not self.requires_grad else type(self)
+
+    @__class__.setter
+    def __class__(self, kind: Any) -> None:
+        OF_CLASS.__set__(self, kind)
+
+    dot = property()  # which arrays alone have
+
+    def fill(self, value: Any) -> None:
+        """Nothing, as in NumPy: a number does not change."""
+
+
 def item_of_tensor(x: Any, index: Any) -> Any:
     """`x[index]` with its graph."""
     parts = index if isinstance(index, tuple) else (index,)
     is_reversed = any(isinstance(one, slice) and isinstance(one.step, int) and one.step < 0 for one in parts)
-    return _numpys((core.Tensor if is_reversed else Tensor).__getitem__(x, index))
+    found = (core.Tensor if is_reversed else Tensor).__getitem__(x, index)
+    return as_numpys(found, not found.node.shape)
 
 
 class _Joined:
@@ -267,4 +312,4 @@ for _name in (
     "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod repeat round"
     " searchsorted squeeze std sum take trace var"
 ).split():
-    setattr(ndarray, _name, _by_numpy(_name))
+    setattr(Entries, _name, _by_numpy(_name))

@@ -10,8 +10,19 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.context import afford, current
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.values import np as real
-from agrad.numpy.arrays import DTYPES, NUMPY, RANKS, dtype_in_numpy, item_of_tensor, ndarray, wrapped
-from agrad.torch.tensor import Tensor, as_array
+from agrad.numpy.arrays import (
+    DTYPES,
+    NUMPY,
+    RANKS,
+    Entries,
+    as_numpys,
+    dtype_in_numpy,
+    item_of_tensor,
+    number,
+    plain,
+    wrapped,
+)
+from agrad.torch.tensor import Tensor
 
 _NAMES = (
     "abs absolute add all allclose amax amin angle any append arange arccos arccosh arcsin arcsinh arctan arctan2"
@@ -59,7 +70,7 @@ def _given(x: Any, name: str) -> Any:
     """An argument as NumPy may have it: numbers, and arrays of them; nothing of it is asked for its methods."""
     kind = type(x)
     if isinstance(x, core.Tensor):
-        return as_array(x) if hasattr(x, "dtype") else x.numpy()
+        return plain(x) if isinstance(x, Tensor) else x.numpy()
     if kind in (int, float, bool, complex, type(None), type(...), slice, real.ndarray):
         return x
     if kind is range:
@@ -219,11 +230,6 @@ def _stacked(x: Any) -> Any:
 # Operators, items and methods: without derivatives they are NumPy's, too; the data of views are those of the whole.
 
 
-def _plain(x: Any) -> Any:
-    """An array as NumPy has it, for what only reads it; a single number as one of its numbers."""
-    return as_array(x) if x.node.shape else as_array(x)[()]
-
-
 def _is_plain(x: Any) -> bool:
     """Whether NumPy can compute with an operand: it is no tensor of torch's, and nothing leads to its derivative."""
     return type(x) is not Tensor and not _needs_grad(x)
@@ -241,12 +247,12 @@ def _operator(name: str) -> Callable[..., Any]:
             given = [_given(x, name) for x in others]
         except TypeError:
             return NotImplemented
-        _afford(_LARGE.get(name.strip("_ri"), "add"), (_plain(self), *given), {})
+        _afford(_LARGE.get(name.strip("_ri"), "add"), (plain(self), *given), {})
         with real.errstate(all="ignore"):
             if swapped is not None:
-                return wrapped(swapped(given[0], _plain(self)))
-            found = of_numpy(_plain(self), *given)  # type: ignore[misc]
-        return _rewritten(self, found) if is_written and self.node.shape else wrapped(found)
+                return wrapped(swapped(given[0], plain(self)))
+            found = of_numpy(plain(self), *given)  # type: ignore[misc]
+        return _rewritten(self, found) if is_written and type(self) is not number else wrapped(found)
 
     method.__name__ = name
     return method
@@ -258,7 +264,7 @@ _LARGE = {"matmul": "matmul"}
 def _rewritten(x: Any, found: Any) -> Any:
     """The array, over whose data others are written, of the same shape."""
     new = wrapped(found).value
-    x.write(lambda array: real.copyto(array, new), None, "x[…] =")
+    x.write(lambda array: real.copyto(array, new), None if x.node.shape else new, "x[…] =")
     return x
 
 
@@ -268,12 +274,12 @@ def _item(self: Any, index: Any) -> Any:
         return item_of_tensor(self, index)
     parts = index if isinstance(index, tuple) else (index,)
     taken = tuple([_part(one) for one in parts])
-    found = (real.asarray(self.value) if self.node.shape else _plain(self))[taken]
+    found = (real.asarray(self.value) if self.node.shape else plain(self))[taken]
     is_view = all(one is None or one is Ellipsis or isinstance(one, slice | int) for one in taken)
     is_forward = all(not isinstance(one, slice) or one.step is None or one.step > 0 for one in taken)
-    if is_view and is_forward and real.ndim(found):
-        return Tensor.__getitem__(self, taken)
-    return wrapped(real.asarray(found).astype(dtype_in_numpy(self.type_of_entries)))
+    if is_view and is_forward and isinstance(found, real.ndarray):
+        return as_numpys(Tensor.__getitem__(self, taken), False)
+    return wrapped(found.astype(dtype_in_numpy(self.dtype)))
 
 
 def _part(index: Any) -> Any:
@@ -289,23 +295,18 @@ def _set_item(self: Any, index: Any, value: Any) -> None:
     if not _is_plain(self) or not _is_plain(value):
         Tensor.__setitem__(self, index, value)
         return
-    if not self.node.shape:
-        if index is not Ellipsis and not (isinstance(index, tuple) and not index):
-            raise TypeError(f"'{type(_plain(self)).__name__}' object does not support item assignment")
-        Tensor.__setitem__(self, Ellipsis, value)
-        return
-    array = as_array(self)
+    array = plain(self)
     array[tuple([_part(one) for one in (index if isinstance(index, tuple) else (index,))])] = _given(value, "[…] =")
     _rewritten(self, array)
 
 
 for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split():
     for _way in ("", "r", "i"):
-        setattr(ndarray, f"__{_way}{_name}__", _operator(f"__{_way}{_name}__"))
+        setattr(Entries, f"__{_way}{_name}__", _operator(f"__{_way}{_name}__"))
 for _name in "lt le gt ge eq ne neg pos abs invert".split():
-    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
-setattr(ndarray, "__getitem__", _item)  # noqa: B010 - mypy knows its type
-setattr(ndarray, "__setitem__", _set_item)  # noqa: B010
+    setattr(Entries, f"__{_name}__", _operator(f"__{_name}__"))
+setattr(Entries, "__getitem__", _item)  # noqa: B010 - mypy knows its type
+setattr(Entries, "__setitem__", _set_item)  # noqa: B010
 NUMPY.update({name: _function(name, lambda: real) for name in _NAMES.split() if hasattr(real, name)})
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from agrad.engine.autodiff import reverse as passes
 from agrad.engine.autodiff.anomalies import say_not_finite
+from agrad.engine.autodiff.autograd import Call
 from agrad.engine.autodiff.autograd import set_detect_anomaly as _set_anomalies
 from agrad.engine.autodiff.backward import _storage_of, seed_of
 from agrad.engine.core import graph_errors
@@ -183,8 +184,9 @@ def _passed(seeds: Iterable[Node], since: int = -1) -> list[Node]:
 
 def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted: set[Node]) -> dict[Node, Any]:
     """The pass as PyTorch makes it: zeros go on where a selection took another operand."""
-    if any(node.op is OPS["floor_divide"] for node in order):
-        raise AgradError("grad", "derivative for floor_divide is not implemented")
+    for node in order:
+        if _is_underived(node):
+            raise AgradError("grad", f"PyTorch has no derivative for {node.op.name if node.op else 'this'}")
     flight = passes.Flight(seeds, hooks=True, zeros=True)
     packed = _unpack(order) if PACKED else []
     with scope(recording=create_graph):
@@ -194,6 +196,15 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     if current().anomalies:
         say_not_finite(order, seeds, found)
     return found
+
+
+_UNDERIVED = frozenset({"NotImplemented", "Unique2Backward0", "UniqueDimBackward0"})
+
+
+def _is_underived(node: Node) -> bool:
+    """Whether PyTorch has no derivative of an operation, by its own name of it."""
+    is_of_number = node.op is OPS["remainder"] and not isinstance(node.inputs[0], Node)
+    return is_of_number or node.op is OPS["floor_divide"] or getattr(node.extra, "title", "") in _UNDERIVED
 
 
 # Nodes of PyTorch which are several here; and those that save nothing, though here they do, or the other way round.
@@ -562,7 +573,7 @@ def _piece(packed: Any, start: int, size: int, shape: tuple[int, ...]) -> Any:
     return engine("reshape", engine("getitem", packed, slice(start, start + size)), shape)
 
 
-class _Call:
+class _Call(Call):
     """One call of a Function, as an operation of the engine: its results are parts of one vector."""
 
     def __init__(self, kind: type[Function], args: tuple[Any, ...]) -> None:
@@ -573,18 +584,13 @@ class _Call:
         self.packed: Any = None
         self.found: tuple[Any, Sequence[Any]] | None = None
 
-    @property
-    def name(self) -> str:
-        """The name of the class."""
-        return self.kind.__name__
-
     def run_forward(self) -> Any:
         """What `forward` returns, computed without a record."""
         own_context = "setup_context" in self.kind.__dict__ or hasattr(self.kind, "setup_context")
         with scope(recording=False):
             if own_context:
                 made = self.kind.forward(*self.args)
-                self.kind.setup_context(self.context, self.args, made)  # type: ignore[attr-defined]
+                self.kind.setup_context(self.context, self.args, made)
             else:
                 made = self.kind.forward(self.context, *self.args)
         return made
@@ -634,13 +640,7 @@ class _Call:
         """The value that `forward` gave, as the engine asks for it."""
         return self.packed
 
-    def gradient(self, g: Any, out: Any, values: Sequence[Any], which: int) -> Any:
-        """The gradient of one of the tensors among the arguments."""
-        if self.found is None or self.found[0] is not g:
-            self.found = g, self._gradients(g)
-        return self.found[1][which]
-
-    def _gradients(self, g: Any) -> list[Any]:
+    def _gradients(self, g: Any, out: Any, values: Sequence[Any]) -> list[Any]:
         create_graph = current().recording
         handle = typed(plainly(g) if isinstance(g, core.Tensor) else core.bare(leaf(g)), float64)
         grads, start = [handle], 0

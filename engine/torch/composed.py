@@ -12,11 +12,12 @@ from typing import Any
 from agrad.engine.core import tensor as core
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import current
+from agrad.engine.core.devices import need_processor
 from agrad.engine.values import np
 from agrad.torch.autograd import enable_grad, inference_mode
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
-from agrad.torch.registry import TORCH, engine, named, plain, public, sizes, tensor_of
-from agrad.torch.tensor import Tensor, check_writable, entitle, give
+from agrad.torch.registry import TORCH, axis_in, engine, named, plain, public, sizes, tensor_of
+from agrad.torch.tensor import Tensor, as_array, check_writable, entitle, give
 from agrad.torch.types import as_dtype, bool_, device, float64
 
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
@@ -62,6 +63,28 @@ def _placed(name: str) -> Callable[..., Any]:
 def _without_graph(find: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's of the entries, whose result has no derivative."""
     return lambda input, *args, **given: tensor_of(find(np.asarray(input.value), *args, **given))
+
+
+def _unique(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """Each entry once, in order."""
+    if not isinstance(sorted, bool):
+        raise TypeError("unique(): argument 'sorted' must be bool")
+    if dim is not None and axis_in(input, dim) >= input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    _, first, inverse, counts = np.unique(as_array(input), True, True, True, axis=dim)
+    places = tensor_of(first)
+    found = input.reshape(-1)[places] if dim is None else input.index_select(dim, places)
+    made = [entitle(found, "Unique2Backward0" if dim is None else "UniqueDimBackward0")]
+    made += [tensor_of(inverse.reshape(input.shape if dim is None else -1))] * return_inverse
+    made += [tensor_of(counts)] * return_counts
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _heaviside(input: Any, values: Any) -> Any:
+    """0 below 0, 1 above, and the other value at 0."""
+    return entitle(engine("heaviside", input, values).to(input.kind), "NotImplemented")
 
 
 def _strided(input: Any, size: Any, stride_: Any, storage_offset: int | None = None) -> Any:
@@ -196,7 +219,7 @@ def _histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 
 def _shift(sign: int) -> Callable[..., Any]:
-    return lambda input, other: (input * 2**other if sign > 0 else input // 2**other).to(input.dtype)
+    return lambda input, other: (input * 2**other if sign > 0 else input // 2**other).to(input.kind)
 
 
 def _filled_diagonal(self: Any, value: Any, wrap: bool = False) -> Any:
@@ -268,6 +291,8 @@ install_rows(
         "split_with_sizes": lambda input, sizes, dim=0: T.split(input, sizes, dim),
         "trapezoid trapz FUNCTION": _trapezoid,
         "cumulative_trapezoid FUNCTION": _cumulative,
+        "unique": _unique,
+        "heaviside PLACE": _heaviside,
         "unique_consecutive": _unique_neighbours,
         "unravel_index FUNCTION": lambda indices, shape: tuple(
             tensor_of(x) for x in np.unravel_index(np.asarray(indices.value).astype(np.intp), shape)
@@ -293,8 +318,8 @@ for _name in ("byte", "short", "char", "bfloat16"):
     give(_name, getattr(Tensor, "double" if _name == "bfloat16" else "long"))
 give("mH", Tensor.mT)
 give("is_cpu", True)
-give("itemsize", property(lambda self: self.dtype.itemsize))
-give("nbytes", property(lambda self: self.dtype.itemsize * self.numel()))
+give("itemsize", property(lambda self: self.kind.itemsize))
+give("nbytes", property(lambda self: self.kind.itemsize * self.numel()))
 give("fill_diagonal_", _filled_diagonal)
 give("new", lambda self, *args: Tensor(*args))
 
@@ -325,7 +350,7 @@ class autocast:  # noqa: N801 - PyTorch's name
 
 def set_default_device(d: Any) -> None:
     """Nothing, of the processor; others are refused."""
-    device(d or "cpu")
+    need_processor(device(d or "cpu"))
 
 
 TORCH.update(

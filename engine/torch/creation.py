@@ -8,6 +8,7 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import RandomNumbers, afford, current, remember_random
+from agrad.engine.core.devices import need_processor
 from agrad.engine.nn.objects import Object
 from agrad.engine.nn.utils.data import drawn_places
 from agrad.engine.ops.creation import generator as engine_generator
@@ -15,7 +16,7 @@ from agrad.engine.values import np
 from agrad.torch.generator import Mersenne
 from agrad.torch.registry import TORCH, checked, public, sizes
 from agrad.torch.tensor import Tensor, give, write_over
-from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64, int64
+from agrad.torch.types import as_dtype, bool_, dtype_of, float64, int64
 
 
 def _finished(value: Any, dtype: Any, requires_grad: bool, default: Any = float64) -> Tensor:
@@ -36,7 +37,9 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **keywords: Any) -> Tensor:
         dtype, requires_grad = keywords.pop("dtype", None), keywords.pop("requires_grad", False)
-        device(keywords.pop("device", None) or "cpu")
+        if function.__name__ == "arange" and dtype is not None and as_dtype(dtype) is bool_:
+            raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+        need_processor(keywords.pop("device", None))
         for name in ("layout", "pin_memory", "memory_format"):
             keywords.pop(name, None)
         if "size" in keywords and function.__name__ != "randint":
@@ -77,12 +80,21 @@ def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor of numbers, nested lists or an array, which are copied."""
+    need_processor(device)
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
     kind = dtype_of(data) if dtype is None else as_dtype(dtype)
+    for x in data if isinstance(data, list | tuple) else ():
+        if type(x) is Tensor and kind is not float64 and (x.kind is float64 or x.numel() != 1):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        if type(x) is Tensor and x.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars\n  fix: torch.stack")
     return _finished(_entries(data), kind, requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """The tensor itself, or a new one of other data."""
+    need_processor(device)
     if type(data) is Tensor:
         return data if dtype is None else data.to(as_dtype(dtype))
     return tensor(data, dtype=dtype)
@@ -180,22 +192,22 @@ def _likes() -> None:
         public(f"{name}_like", method=False)(_like(name))
         if name in ("zeros", "ones", "empty", "full"):
             give(f"new_{name}", _new(name))
-    give("new_tensor", lambda self, data, **given: tensor(data, **{"dtype": self.dtype, **given}))
+    give("new_tensor", lambda self, data, **given: tensor(data, **{"dtype": self.kind, **given}))
 
 
 def _like(name: str) -> Callable[..., Any]:
     def call(input: Any, *args: Any, **given: Any) -> Any:
         shape = tuple(input.shape)
         if name == "randint":
-            return TORCH[name](*args, shape, **{"dtype": input.dtype, **given})
-        return TORCH[name](shape, *args, **{"dtype": input.dtype, **given})
+            return TORCH[name](*args, shape, **{"dtype": input.kind, **given})
+        return TORCH[name](shape, *args, **{"dtype": input.kind, **given})
 
     call.__doc__ = f"{name} in the shape and type of another tensor."
     return call
 
 
 def _new(name: str) -> Callable[..., Any]:
-    return lambda self, *args, **given: TORCH[name](*args, **{"dtype": self.dtype, **given})
+    return lambda self, *args, **given: TORCH[name](*args, **{"dtype": self.kind, **given})
 
 
 # Random numbers.
@@ -205,6 +217,7 @@ class Generator(Object):
     """Random numbers of their own."""
 
     def __init__(self, device: Any = "cpu") -> None:
+        need_processor(device)
         self._random = RandomNumbers()
         self.manual_seed(67280421310721)
 
@@ -357,7 +370,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
 
 def _randomised(name: str, draw: Callable[..., Any]) -> None:
     def method(self: Any, *args: Any, generator: Any = None, **given: Any) -> Any:
-        made = _finished(draw(_draws(generator), tuple(self.shape), *args, **given), self.dtype, False)
+        made = _finished(draw(_draws(generator), tuple(self.shape), *args, **given), self.kind, False)
         return write_over(self, made, name)
 
     method.__name__, method.__doc__ = name, "Write random numbers over it."
@@ -378,7 +391,7 @@ for _name, _draw in _DRAWN.items():
 @public("one_hot", method=False)
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """1 at the place that each entry gives, along a new last axis."""
-    if tensor.dtype is not int64:
+    if tensor.kind is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     places = _plain(tensor).astype(np.intp)
     count = int(places.max()) + 1 if num_classes < 0 else num_classes

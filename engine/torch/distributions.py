@@ -12,7 +12,7 @@ from agrad.engine.values import np
 from agrad.torch.creation import default_generator
 from agrad.torch.registry import TORCH, engine, tensor_of
 from agrad.torch.tensor import entitle
-from agrad.torch.types import Size
+from agrad.torch.types import Size, float64
 
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
 _HALF_LOG_2PI = math.log(math.sqrt(2 * math.pi))
@@ -69,12 +69,23 @@ class Distribution:
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density, or of the probability. Raises ValueError where the value cannot be drawn."""
-        given = value.value if isinstance(value, core.Tensor) else value
-        if self._is_checked and not np.all(self._within(np.asarray(given, dtype=float))):
-            raise ValueError(
-                f"Expected value argument to be within the support of {type(self).__name__}, not:\n{value}"
-            )
-        return self._log_prob(value)
+        return self._log_prob(self._valid(value))
+
+    def _valid(self, value: Any) -> Any:
+        """A value, if it can be drawn, and fits the shape."""
+        if self._is_checked:
+            if not isinstance(value, core.Tensor):
+                raise ValueError("The value argument to log_prob must be a Tensor")
+            given, shape = np.asarray(value.value, dtype=float), (*self.batch_shape, *self.event_shape)
+            pairs = zip(reversed(given.shape), reversed(shape), strict=False)
+            is_event = given.shape[given.ndim - len(self.event_shape) :] == self.event_shape
+            if not is_event or any(n != m and 1 not in (n, m) for n, m in pairs):
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {given.shape} vs {shape}.")
+            if not np.all(self._within(given)):
+                raise ValueError(
+                    f"Expected value argument to be within the support of {type(self).__name__}, not:\n{value}"
+                )
+        return value
 
     def _log_prob(self, value: Any) -> Any:
         raise NotImplementedError
@@ -136,22 +147,6 @@ class Normal(Distribution):
         """Random numbers, which are differentiable by the parameters."""
         return self.loc + _drawn("standard_normal", self._shape(sample_shape)) * self.scale
 
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - _HALF_LOG_2PI
-
-    def cdf(self, value: Any) -> Any:
-        """The probability of numbers below."""
-        return 0.5 * (1 + T.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
-
-    def icdf(self, value: Any) -> Any:
-        """The number with that probability below."""
-        return self.loc + self.scale * T.erfinv(2 * value - 1) * math.sqrt(2)
-
-    def entropy(self) -> Any:
-        """The entropy."""
-        return 0.5 + 0.5 * math.log(2 * math.pi) + T.log(self.scale)
-
 
 class Uniform(Distribution):
     """The uniform distribution from low to high."""
@@ -174,10 +169,6 @@ class Uniform(Distribution):
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return T.log(inside) - T.log(self.high - self.low)
 
-    def entropy(self) -> Any:
-        """The entropy."""
-        return T.log(self.high - self.low)
-
 
 class Exponential(Distribution):
     """The exponential distribution."""
@@ -193,14 +184,6 @@ class Exponential(Distribution):
         """Random numbers, which are differentiable by the rate."""
         return _drawn("standard_exponential", self._shape(sample_shape)) / self.rate
 
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        return self.rate.log() - self.rate * value
-
-    def entropy(self) -> Any:
-        """The entropy."""
-        return 1.0 - T.log(self.rate)
-
 
 class Laplace(Distribution):
     """The double exponential distribution."""
@@ -215,14 +198,6 @@ class Laplace(Distribution):
         """Random numbers, which are differentiable by the parameters."""
         u = _drawn("random", self._shape(sample_shape)) * (2 - _EPS) + (_EPS - 1)
         return self.loc - self.scale * u.sign() * T.log1p(-u.abs())
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        return -T.log(2 * self.scale) - T.abs(value - self.loc) / self.scale
-
-    def entropy(self) -> Any:
-        """The entropy."""
-        return 1 + T.log(2 * self.scale)
 
 
 class Gumbel(Distribution):
@@ -249,25 +224,9 @@ class Cauchy(Laplace):
     mean = property(lambda self: T.full_like(self.loc, math.nan))
     variance = stddev = property(lambda self: T.full_like(self.loc, math.inf))
 
-    def cdf(self, value: Any) -> Any:
-        """The probability of what is at most a value."""
-        return T.atan((value - self.loc) / self.scale) / math.pi + 0.5
-
-    def icdf(self, value: Any) -> Any:
-        """The value whose cdf is a probability."""
-        return T.tan(math.pi * (value - 0.5)) * self.scale + self.loc
-
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Random numbers, which are differentiable by the parameters."""
         return self.loc + T.tan(math.pi * (_drawn("random", self._shape(sample_shape)) - 0.5)) * self.scale
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
-
-    def entropy(self) -> Any:
-        """The entropy."""
-        return math.log(4 * math.pi) + self.scale.log()
 
 
 class LogNormal(Normal):
@@ -286,22 +245,6 @@ class LogNormal(Normal):
 
     def _within(self, value: Any) -> Any:
         return value > 0
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        return super()._log_prob(value.log()) - value.log()
-
-    def cdf(self, value: Any) -> Any:
-        """The probability of what is at most a value."""
-        return super().cdf(value.log())
-
-    def icdf(self, value: Any) -> Any:
-        """The value whose cdf is a probability."""
-        return super().icdf(value).exp()
-
-    def entropy(self) -> Any:
-        """The entropy."""
-        return super().entropy() + self.loc
 
 
 class HalfNormal(Distribution):
@@ -431,10 +374,6 @@ class Poisson(Distribution):
         """Random counts."""
         return T.poisson(self.rate.detach().expand(self._shape(sample_shape)))
 
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the probability."""
-        return T.xlogy(tensor_of(value), self.rate) - self.rate - T.lgamma(tensor_of(value) + 1)
-
 
 # With probabilities, or logits
 
@@ -491,11 +430,9 @@ class Bernoulli(_Discrete):
     def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         logits, value = T.broadcast_tensors(self.logits, tensor_of(value))
+        if value.kind is not float64:
+            raise RuntimeError(f"result type {float64} can't be cast to the desired output type {value.kind}")
         return -_crossed(logits, value)
-
-    def entropy(self) -> Any:
-        """The entropy."""
-        return _crossed(self.logits, self.probs)
 
 
 def _crossed(logits: Any, target: Any) -> Any:
@@ -513,10 +450,6 @@ class Geometric(_Discrete):
         """Random counts."""
         u = _drawn("random", self._shape(sample_shape)).clamp(min=float(np.finfo(np.float64).tiny))
         return (u.log() / (-self.probs.detach()).log1p()).floor()
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the probability."""
-        return value * (-self.probs).log1p() + self.probs.log()
 
 
 class Binomial(_Discrete):
@@ -546,6 +479,9 @@ class Binomial(_Discrete):
 
 class Categorical(_Discrete):
     """The number of a class, each with a probability along the last axis."""
+
+    mean = variance = property(lambda self: T.full(self.batch_shape, math.nan))
+    mode = property(lambda self: self.probs.argmax(-1))
 
     def _of_given(self, given: Any, validate_args: Any) -> None:
         x: Any = tensor_of(given)
@@ -597,10 +533,6 @@ class OneHotCategorical(Categorical):
     def _within(self, value: Any) -> Any:
         return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the probability."""
-        return super()._log_prob(value.argmax(-1))
-
 
 # Of vectors, and made of others
 
@@ -644,16 +576,14 @@ class MultivariateNormal(Distribution):
         apart = self._apart(value - self.loc)
         return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + apart) - self._half_log_det()
 
-    def entropy(self) -> Any:
-        """The entropy."""
-        return 0.5 * self.event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
-
     def __repr__(self) -> str:
         return f"MultivariateNormal(loc: {self.loc.shape}, {self._given}: {self.scale_tril.shape})"
 
 
 class Independent(Distribution):
     """A distribution whose last axes belong to one sample."""
+
+    _is_checked = False  # which the distribution inside is
 
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: Any = None) -> None:
         self.base_dist, self.count = base_distribution, reinterpreted_batch_ndims
@@ -675,14 +605,6 @@ class Independent(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Random numbers, which are differentiable by the parameters."""
         return self.base_dist.rsample(sample_shape)
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        return self._summed(self.base_dist.log_prob(value))
-
-    def entropy(self) -> Any:
-        """The entropy."""
-        return self._summed(self.base_dist.entropy())
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.count})"
@@ -762,6 +684,100 @@ _DIVERGENCES: dict[type, Callable[[Any, Any], Any]] = {
         + (q.rate - p.rate) * (p.concentration / p.rate)
     ),
 }
+
+
+_OF_NORMAL: Any = Normal
+# Formulas, each of a method of a class.
+_FORMULAS: dict[str, Callable[..., Any]] = {
+    "Normal._log_prob": lambda self, value: (
+        -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - _HALF_LOG_2PI
+    ),
+    "Normal.cdf": lambda self, value: 0.5 * (1 + T.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2))),
+    "Normal.icdf": lambda self, value: self.loc + self.scale * T.erfinv(2 * value - 1) * math.sqrt(2),
+    "Normal.entropy": lambda self: 0.5 + 0.5 * math.log(2 * math.pi) + T.log(self.scale),
+    "Uniform.entropy": lambda self: T.log(self.high - self.low),
+    "Uniform.cdf": lambda self, value: ((value - self.low) / (self.high - self.low)).clamp(0, 1),
+    "Uniform.icdf": lambda self, value: value * (self.high - self.low) + self.low,
+    "Exponential.cdf": lambda self, value: 1 - T.exp(-self.rate * value),
+    "Exponential.icdf": lambda self, value: -T.log1p(-value) / self.rate,
+    "Exponential.mode": lambda self: T.zeros_like(self.rate),
+    "Laplace.cdf": lambda self, value: (
+        0.5 - 0.5 * (value - self.loc).sign() * T.expm1(-(value - self.loc).abs() / self.scale)
+    ),
+    "Laplace.icdf": lambda self, value: (
+        self.loc - self.scale * (value - 0.5).sign() * T.log1p(-2 * (value - 0.5).abs())
+    ),
+    "Gumbel.mean": lambda self: self.loc + self.scale * float(np.euler_gamma),
+    "Gumbel.mode": lambda self: self.loc,
+    "Gumbel.variance": lambda self: (math.pi / math.sqrt(6) * self.scale).pow(2),
+    "Gumbel.entropy": lambda self: self.scale.log() + (1 + float(np.euler_gamma)),
+    "Gumbel.cdf": lambda self, value: (-((self.loc - value) / self.scale).exp()).exp(),
+    "HalfNormal.mode": lambda self: T.zeros_like(self.scale),
+    "HalfNormal.variance": lambda self: self.scale.pow(2) * (1 - 2 / math.pi),
+    "HalfNormal.cdf": lambda self, value: 2 * _OF_NORMAL(0.0, self.scale).cdf(value) - 1,
+    "HalfNormal.icdf": lambda self, value: _OF_NORMAL(0.0, self.scale).icdf((value + 1) / 2),
+    "HalfNormal.entropy": lambda self: _OF_NORMAL(0.0, self.scale).entropy() - math.log(2),
+    "Gamma.mode": lambda self: ((self.concentration - 1) / self.rate).clamp(min=0),
+    "Gamma.cdf": lambda self, value: T.igamma(self.concentration, self.rate * value),
+    "Poisson.mode": lambda self: self.rate.floor(),
+    "Bernoulli.mode": lambda self: T.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).double()),
+    "Geometric.mode": lambda self: T.zeros_like(self.probs),
+    "Geometric.variance": lambda self: (1.0 / self.probs - 1.0) / self.probs,
+    "Geometric.entropy": lambda self: _crossed(self.logits, self.probs) / self.probs,
+    "Binomial.mode": lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count),
+    "Binomial.variance": lambda self: self.total_count * self.probs * (1 - self.probs),
+    "MultivariateNormal.mode": lambda self: self.loc,
+    "Independent.mode": lambda self: self.base_dist.mode,
+    "Exponential._log_prob": lambda self, value: self.rate.log() - self.rate * value,
+    "Exponential.entropy": lambda self: 1.0 - T.log(self.rate),
+    "Laplace._log_prob": lambda self, value: -T.log(2 * self.scale) - T.abs(value - self.loc) / self.scale,
+    "Laplace.entropy": lambda self: 1 + T.log(2 * self.scale),
+    "Cauchy.cdf": lambda self, value: T.atan((value - self.loc) / self.scale) / math.pi + 0.5,
+    "Cauchy.icdf": lambda self, value: T.tan(math.pi * (value - 0.5)) * self.scale + self.loc,
+    "Cauchy._log_prob": lambda self, value: (
+        -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+    ),
+    "Cauchy.entropy": lambda self: math.log(4 * math.pi) + self.scale.log(),
+    "LogNormal._log_prob": lambda self, value: Normal._log_prob(self, value.log()) - value.log(),
+    "LogNormal.cdf": lambda self, value: _FORMULAS["Normal.cdf"](self, value.log()),
+    "LogNormal.icdf": lambda self, value: _OF_NORMAL.icdf(self, value).exp(),
+    "LogNormal.entropy": lambda self: _OF_NORMAL.entropy(self) + self.loc,
+    "Poisson._log_prob": lambda self, value: (
+        T.xlogy(tensor_of(value), self.rate) - self.rate - T.lgamma(tensor_of(value) + 1)
+    ),
+    "Bernoulli.entropy": lambda self: _crossed(self.logits, self.probs),
+    "Geometric._log_prob": lambda self, value: value * (-self.probs).log1p() + self.probs.log(),
+    "OneHotCategorical.mean": lambda self: self.probs,
+    "OneHotCategorical.mode": lambda self: T.eye(self._count)[self.probs.argmax(-1)],
+    "OneHotCategorical.variance": lambda self: self.probs * (1 - self.probs),
+    "OneHotCategorical._log_prob": lambda self, value: Categorical._log_prob(self, value.argmax(-1)),
+    "MultivariateNormal.entropy": lambda self: (
+        0.5 * self.event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+    ),
+    "Independent._log_prob": lambda self, value: self._summed(self.base_dist.log_prob(value)),
+    "Independent.entropy": lambda self: self._summed(self.base_dist.entropy()),
+}
+_TOLD = {
+    "_log_prob": "The logarithm of the density, or of the probability.",
+    "cdf": "The probability of what is at most a value.",
+    "icdf": "The value whose cdf is a probability.",
+    "entropy": "The entropy.",
+    "mean": "The mean.",
+    "mode": "The likeliest value.",
+    "variance": "The variance.",
+}
+
+
+def _of_valid(find: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, value: find(self, self._valid(value))
+
+
+for _key, _formula in _FORMULAS.items():
+    _owner, _, _name = _key.partition(".")
+    _formula = _of_valid(_formula) if _name == "cdf" else _formula
+    _formula.__name__, _formula.__doc__ = _name, _TOLD[_name]
+    is_value = _name in ("mean", "mode", "variance")
+    setattr(globals()[_owner], _name, property(_formula) if is_value else _formula)
 
 
 NAMES = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
+from agrad.engine.core.devices import need_processor, stay
 from agrad.engine.core.dispatch import of_one, of_pair
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
@@ -17,6 +18,7 @@ from agrad.engine.interop import numpy_arrays as arrays
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.ops.tensor_methods import overwrite
 from agrad.engine.values import broadcast, np
+from agrad.torch import grad_fn
 from agrad.torch.registry import (
     NUMBERS,
     TORCH,
@@ -34,9 +36,13 @@ from agrad.torch.registry import (
     sizes,
     tensor_of,
     viewing,
+    whole,
+)
+from agrad.torch.registry import (
+    axis_in as _axis,
 )
 from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, kinded, part_of, typed, write_over
-from agrad.torch.types import as_dtype, as_pytorch, bool_, dtype_of, float64, int64
+from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
 _UNARY = (
@@ -47,7 +53,7 @@ _UNARY = (
 )
 _BINARY = (
     "add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow atan2 arctan2=atan2 fmod remainder "
-    "floor_divide hypot logaddexp xlogy heaviside gcd lcm"
+    "floor_divide hypot logaddexp gcd lcm"
 )
 _COMPARING = (
     "eq=equal ne=not_equal not_equal lt=less less le=less_equal less_equal gt=greater greater ge=greater_equal "
@@ -84,8 +90,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     if other is None:
         raise TypeError("where() takes a condition alone, or two values, too")
     need_tensor("where", condition, "condition")
-    if condition.dtype is not bool_:
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got {condition.dtype}")
+    if condition.kind is not bool_:
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got {condition.kind}")
     return engine("where", condition, input, other)
 
 
@@ -114,7 +120,7 @@ def _scaled(name: str, input: Any, other: Any, *, alpha: Any = 1) -> Any:
 def neg(input: Any) -> Any:
     """-input."""
     need_tensor("neg", input)
-    if input.dtype is bool_:
+    if input.kind is bool_:
         raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported.\n  fix: ~x")
     return engine("neg", input)
 
@@ -127,6 +133,8 @@ def _of_wholes(name: str, x: Any, y: Any) -> None:
     if int64 not in kinds:
         raise NotImplementedError(f"{name} is not implemented for truths")
     other = np.asarray(getattr(y, "value", y))
+    if not np.size(getattr(x, "value", x)):
+        return
     if name == "pow" and not isinstance(y, core.Tensor) and (other < 0).any():
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if name != "pow" and (other == 0).any():
@@ -157,12 +165,14 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     need_tensor("clamp", input)
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    whole = input.dtype is not float64 and dtype_of(min or 0) is not float64 and dtype_of(max or 0) is not float64
+    bounds = [x for x in (min, max) if x is not None]
+    if len({isinstance(x, core.Tensor) for x in bounds}) > 1:
+        raise TypeError("clamp() takes two numbers, or two tensors, not one of each")
+    is_whole = float64 not in (input.kind, *map(dtype_of, bounds))
     low = -math.inf if min is None else min
     high = math.inf if max is None else max
-    found = (
-        engine("clip", input, lo=low, hi=high) if not whole else engine("clip", input.double(), lo=low, hi=high).long()
-    )
+    found = engine("clip", input.double() if is_whole else input, lo=low, hi=high)
+    found = found.long() if is_whole else found
     one_sided = None if min is not None and max is not None else ("ClampMin" if max is None else "ClampMax")
     both = isinstance(min, Tensor) or isinstance(max, Tensor)
     return entitle(found, "ClampBackward0" if both else "ClampBackward1") if one_sided is None or not both else found
@@ -192,6 +202,8 @@ def _fitting(name: str, input: Any, mat2: Any) -> Any:
     """The product of two matrices, or of a matrix and a vector."""
     need_tensor(name, mat2, "mat2")
     axes = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3)}[name]
+    if name == "mv" and not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if (input.ndim, mat2.ndim) != axes:
         raise RuntimeError(f"{name}: expected {axes[0]} and {axes[1]} axes, got {input.ndim} and {mat2.ndim}")
     return engine("matmul", input, mat2)
@@ -203,7 +215,9 @@ def einsum(equation: str, *operands: Any) -> Any:
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
     inputs, _, kept = equation.replace(" ", "").partition("->")
     summed = bool({*inputs} - {*kept, ","})
-    given = [x.long() if summed and x.dtype is bool_ else x for x in given]
+    if summed and len({x.kind for x in given}) > 1:
+        raise RuntimeError(f"einsum(): expected operands of one type, but got {given[0].kind} and {given[-1].kind}")
+    given = [x.long() if summed and x.kind is bool_ else x for x in given]
     made = engine("einsum", given, subscripts=equation)
     names = ("PermuteBackward0", "SumBackward1") if len(given) == 1 else ("MulBackward0", "ViewBackward0")
     return entitle(made, names[summed])
@@ -212,22 +226,18 @@ def einsum(equation: str, *operands: Any) -> Any:
 @public(method=False)
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """The sum over some axes of both."""
-    for x, axes in zip((a, b), dims, strict=True) if not isinstance(dims, int) else ():
-        for axis in axes:
-            _axis(x, axis)
+    if isinstance(dims, int):
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return arrays.tensordot(a, b, dims)
+    for one, other in zip(*dims, strict=True):
+        lengths = a.shape[_axis(a, one)], b.shape[_axis(b, other)]
+        if lengths[0] != lengths[1] and 1 in lengths:  # which is summed, and spread
+            a, b = (a, b.sum(other, True)) if lengths[0] == 1 else (a.sum(one, True), b)
     return arrays.tensordot(a, b, dims)
 
 
 # Reductions
-
-
-def _axis(x: Any, dim: int) -> int:
-    count = max(x.ndim, 1)
-    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise TypeError(f"an axis is a whole number, not {type(dim).__name__}")
-    if not -count <= dim < count:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
-    return int(dim % count)
 
 
 def _lined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -238,11 +248,17 @@ def _lined(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(input, *args, **keywords)
         found = function(engine("reshape", input, (1,)), *args, **keywords)
         if isinstance(found, tuple):
-            return type(found)(*[engine("reshape", x, ()) for x in found])
-        return engine("reshape", found, ())
+            return type(found)(*map(_alone, found))
+        return _alone(found)
 
     call.__name__, call.__doc__ = getattr(function, "__name__", ""), function.__doc__
     return call
+
+
+def _alone(x: Any) -> Any:
+    """The one entry of a vector, with the name of what made that."""
+    made = engine("reshape", x, ())
+    return entitle(made, grad_fn.name_of(x.node)) if x.requires_grad else made
 
 
 _HALVES = {
@@ -255,6 +271,8 @@ def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any)
     need_tensor(name, input)
     if isinstance(dim, tuple | list) and name in ("argmax", "argmin"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    if dim is None and name in ("argmax", "argmin") and not input.numel():
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
         _axis(input, one)
         if name in ("amax", "amin", "argmax", "argmin") and input.ndim and not input.shape[one]:
@@ -306,19 +324,24 @@ def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dty
     """The {} of all entries, or along axes."""
     need_tensor(name, input)
     dim = None if isinstance(dim, tuple | list) and not dim else dim
+    if name == "prod" and isinstance(dim, tuple | list):
+        raise TypeError("prod(): argument 'dim' must be int")
+    input = _floats(name, input) if name == "mean" and dtype is None else input
+    for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
+        _axis(input, one)
+    if input.requires_grad and dtype is not None and as_dtype(dtype) is not float64:
+        raise RuntimeError(f"{name}(): a tensor that requires grad has no {name} of type {dtype}")
     input = input if dtype is None else to(input, dtype)
     if name == "mean":
         _floats(name, input)
-    elif name == "prod" and isinstance(dim, tuple | list):
-        raise TypeError("prod(): argument 'dim' must be int")
     number = 0 if dim is None and not keepdim else 1
     return entitle(_reduce(name, input, dim, keepdim), f"{name.capitalize()}Backward{number}")
 
 
 def _floats(name: str, x: Any) -> Any:
     """A tensor of floats; RuntimeError for others."""
-    if x.dtype is not float64:
-        raise RuntimeError(f"{name}(): input dtype should be either floating point or complex dtypes. Got {x.dtype}")
+    if x.kind is not float64:
+        raise RuntimeError(f"{name}(): input dtype should be either floating point or complex dtypes. Got {x.kind}")
     return x
 
 
@@ -346,13 +369,15 @@ def _with_mean(
 @public()
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The norm of all entries, or along axes."""
-    _floats("norm", input)
     if isinstance(dim, bool):
         raise TypeError("norm(): argument 'dim' must be int")
+    _floats("norm", input)
     if p in ("fro", None) or p == 2:
         return entitle(_reduce("euclidean", input, dim, keepdim), "LinalgVectorNormBackward0")
     if p == "nuc":
         return engine("norm", input, ord="nuc", axis=dim, keepdims=keepdim)
+    if not input.numel() and (float(p) < 0 or p == math.inf):
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor")
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
     found = of_vector(input, float(p), tuple(sorted([_axis(input, x) for x in axes])), keepdim)
     return entitle(found.to(float64), "LinalgVectorNormBackward0")
@@ -379,6 +404,8 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest entries along an axis, and their places."""
     places = engine("topk_places", input, k=k, axis=_axis(input, dim), largest=largest)
+    if np.isnan(np.asarray(input.value)).any():
+        places = narrow(_order(input, dim, largest), dim, 0, k)
     return _HALVES["topk"](entitle(engine("take_along", input, places, axis=dim), "TopkBackward0"), places)
 
 
@@ -395,7 +422,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         if not bool(engine("any", found)):  # nan
             return entitle(median(flat, 0)[0], "MedianBackward0")
         made = engine("amax", engine("where", found, flat, -math.inf))  # equal ones share the gradient
-        return entitle(made.to(input.dtype), "MedianBackward0")
+        return entitle(made.to(input.kind), "MedianBackward0")
     return _middle(input, _axis(input, dim), keepdim)
 
 
@@ -418,10 +445,12 @@ def _over_axis(name: str, input: Any, dim: int | None = None, dtype: Any = None,
 @public()
 def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     """The differences between neighbours along an axis."""
-    if n < 0 or not input.ndim:
+    if n < 0 or (whole(dim) is not None and not input.ndim):
         raise RuntimeError(f"diff needs an axis and an order that is not negative, not {n}")
     dim = _axis(input, dim)
-    minus, before = "not_equal" if input.dtype is bool_ else "sub", (slice(None),) * dim
+    minus, before = "not_equal" if input.kind is bool_ else "sub", (slice(None),) * dim
+    if not n:
+        return entitle(engine("clone", input), "CopyBackwards")
     for _ in range(n):
         ends = [getitem(input, (*before, part)) for part in (slice(1, None), slice(None, -1))]
         input = engine(minus, *ends)
@@ -491,13 +520,13 @@ for _name in ("lshift", "rshift"):
 def bitwise_not(input: Any) -> Any:
     """Whether an entry does not hold; of whole numbers -x - 1."""
     _bits_of("bitwise_not", input)
-    return engine("equal", input, 0.0) if input.dtype is bool_ else engine("sub", engine("neg", input), 1)
+    return engine("equal", input, 0.0) if input.kind is bool_ else engine("sub", engine("neg", input), 1)
 
 
 @public("__invert__")
 def _invert(input: Any) -> Any:
     """`~x`."""
-    if input.dtype is float64:
+    if input.kind is float64:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(input)
 
@@ -506,8 +535,8 @@ def _invert(input: Any) -> Any:
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether entries are near to each other."""
     need_tensor("isclose", other, "other")
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    if input.kind is not other.kind:
+        raise RuntimeError(f"{input.kind} did not match {other.kind}")
     a, b = np.asarray(input.value), np.asarray(other.value)
     broadcast(a.shape, b.shape)
     with np.errstate(all="ignore"):
@@ -518,7 +547,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
 @public(place=True, title="NanToNumBackward0")
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
     """Numbers in the place of nan and of infinities."""
-    if input.dtype is not float64:
+    if input.kind is not float64:
         return engine("clone", input)
     most = float(np.finfo(np.float64).max)
     found = where(engine("isnan", input), 0.0 if nan is None else nan, input)
@@ -608,9 +637,9 @@ def _viewable(input: Any, shape: tuple[int, ...]) -> bool:
 @public()
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Some neighbouring axes as one."""
+    start, end = _axis(input, start_dim), _axis(input, end_dim)
     if not input.ndim:
         return reshape(input, 1)
-    start, end = _axis(input, start_dim), _axis(input, end_dim)
     if start == end:
         return input
     return reshape(input, *input.shape[:start], math.prod(input.shape[start : end + 1]), *input.shape[end + 1 :])
@@ -619,6 +648,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 @public()
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """One axis as several."""
+    if not input.ndim:
+        raise RuntimeError("unflatten needs a tensor with an axis")
     dim = _axis(input, dim)
     return reshape(input, *input.shape[:dim], *sizes, *input.shape[dim + 1 :])
 
@@ -639,10 +670,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 @public(view=True, title="UnsqueezeBackward0")
 def unsqueeze(input: Any, dim: int) -> Any:
     """With one more axis, of length 1."""
-    count = input.ndim + 1
-    if not -count <= dim < count:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
-    dim %= count
+    dim = _axis(input, dim, 1)
     return engine("reshape", input, (*input.shape[:dim], 1, *input.shape[dim:]))
 
 
@@ -682,6 +710,8 @@ give("T", property(lambda self: permute(self, *reversed(range(self.ndim)))))
 
 
 def _matrices_turned(self: Any) -> Any:
+    if not self.ndim:
+        return transpose(self, 0, 0)
     if self.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}D tensor.")
     return transpose(self, -2, -1)
@@ -738,7 +768,11 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
         shape = input.shape
         wide = engine("expand", unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
         return _reshaped(wide, *shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
+    if dtype_of(repeats) is not int64:
+        raise NotImplementedError(f'"repeat_interleave_cpu" not implemented for {dtype_of(repeats)!r}')
     counts = np.asarray(repeats.value if isinstance(repeats, core.Tensor) else repeats).astype(np.intp)
+    if counts.size not in (1, input.shape[dim]) or (counts < 0).any():
+        raise RuntimeError(f"repeats must have the same size as input along dim, and not be negative, but got {counts}")
     return index_select(input, dim, tensor_of(np.repeat(np.arange(input.shape[dim]), counts)))
 
 
@@ -779,6 +813,8 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 @public(method=False)
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors along a new axis."""
+    if len(tensors) and isinstance(tensors[0], core.Tensor):
+        _axis(tensors[0], dim, 1)
     return engine("stack", list(tensors), axis=dim)
 
 
@@ -806,6 +842,8 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 @public()
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
     """Pieces whose lengths differ by one at most."""
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     pieces = np.array_split(np.arange(input.shape[_axis(input, dim)]), indices_or_sections)
     starts = accumulate(map(len, pieces), initial=0)
     return tuple([narrow(input, dim, *pair) for pair in zip(starts, map(len, pieces), strict=False)])
@@ -814,9 +852,9 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
 @public()
 def unbind(input: Any, dim: int = 0) -> Any:
     """Views of the entries along an axis."""
+    dim = _axis(input, dim)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    dim = _axis(input, dim)
 
     def take(place: int) -> Callable[[Any], Any]:
         return lambda whole: entitle(engine("getitem", whole, (slice(None),) * dim + (place,)), "UnbindBackward0")
@@ -827,8 +865,16 @@ def unbind(input: Any, dim: int = 0) -> Any:
 @public(view=True, title="SliceBackward0")
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """A piece along an axis."""
-    where_ = (slice(None),) * _axis(input, dim) + (slice(int(start), int(start) + length),)
-    return engine("getitem", input, where_)
+    if not input.ndim or length < 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor, or to a length below 0")
+    dim, start = _axis(input, dim), int(start)
+    count = input.shape[dim]
+    if not -count <= start <= count:
+        raise IndexError(f"start out of range (expected to be in range of [{-count}, {count}], but got {start})")
+    start += count if start < 0 else 0
+    if start + length > count:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({count}).")
+    return engine("getitem", input, (slice(None),) * dim + (slice(start, start + length),))
 
 
 @public(view=True, title="DiagonalBackward0")
@@ -852,8 +898,8 @@ def diag_embed(input: Any, offset: int = 0) -> Any:
 def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     """Coordinates of all points of a grid."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
-    if any(x.ndim > 1 for x in given):
-        raise RuntimeError("torch.meshgrid: Expected scalar or 1D tensor")
+    if any(x.ndim > 1 for x in given) or len({dtype_of(x) for x in given}) > 1:
+        raise RuntimeError("torch.meshgrid: Expected scalars or 1D tensors of one type")
     count = len(given)
     swapped = indexing == "xy" and count > 1
     order = [1, 0, *range(2, count)] if swapped else [*range(count)]
@@ -868,13 +914,15 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows along an axis, their entries along a new last one."""
     dim = _axis(input, dimension)
-    if size > input.shape[dim]:
+    is_line = input.ndim > 0
+    input = input if is_line else engine("reshape", input, (1,))
+    if step <= 0 or size > input.shape[dim]:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {input.shape[dim]} but size is {size}")
     starts = np.arange(0, input.shape[dim] - size + 1, step)
     where_ = (slice(None),) * dim + (starts[:, None] + np.arange(size),)
     taken = entitle(engine("getitem", input, where_), "UnfoldBackward0")
     order = [x for x in range(input.ndim + 1) if x != dim + 1]
-    return engine("permute", taken, *order, dim + 1)
+    return engine("permute", taken, *order, dim + 1) if is_line else engine("reshape", taken, (size,))
 
 
 # Indices
@@ -884,6 +932,46 @@ def index_of(index: Any) -> Any:
     """An index as the engine has it."""
     is_tuple = isinstance(index, tuple) or (isinstance(index, list) and any(_is_part(part) for part in index))
     return tuple(_part(part) for part in (index if is_tuple else (index,)))
+
+
+def _parts_in(x: Any, index: Any) -> tuple[Any, ...]:
+    """The parts of an index into a tensor. Raises IndexError where a number is none of an axis."""
+    if isinstance(index, str) and not x.node.shape:
+        raise IndexError("too many indices for tensor of dimension 0")
+    parts, axis = _checked(x, index_of(index)), 0
+    for part in parts:
+        if part is Ellipsis:
+            axis += len(x.node.shape) - sum(_width(one) for one in parts)
+        elif type(part) is int and not -x.node.shape[axis] <= part < x.node.shape[axis]:
+            raise IndexError(f"index {part} is out of bounds for dimension {axis} with size {x.node.shape[axis]}")
+        axis += _width(part)
+    return parts
+
+
+def _fits(x: Any, parts: tuple[Any, ...], value: Any) -> None:
+    """Refuse what PyTorch does not put at places: another type, or another shape than that of the entries there."""
+    if not isinstance(value, core.Tensor):
+        return
+    is_mask = len(parts) == 1 and getattr(parts[0], "dtype", None) == np.bool_
+    free = tuple(np.zeros_like(one) if hasattr(one, "dtype") and one.dtype != bool else one for one in parts)
+    shape = np.broadcast_to(0.0, x.node.shape)[free].shape
+    if dtype_of(value) is not x.kind and not (is_mask and not value.ndim):
+        raise RuntimeError(f"Index put requires one dtype of both, got {x.kind} and {dtype_of(value)}")
+    if math.prod(broadcast(tuple(value.shape), shape)) != math.prod(shape):
+        raise RuntimeError(f"shape mismatch: value tensor of shape {[*value.shape]} cannot be put into {[*shape]}")
+
+
+def _overlap(x: Any, y: Any) -> bool:
+    """Whether two tensors have an entry of the same data."""
+    places, wholes = (_offsets(x), _offsets(y)), [x, y]
+    for at in (0, 1):
+        while wholes[at].view_of is not None and wholes[at].view_of.whole is not None:
+            wholes[at] = wholes[at].view_of.whole
+    return (
+        wholes[0] is wholes[1]
+        and y.numel() > 0
+        and (any(one is None for one in places) or np.intersect1d(*places).size > 0)
+    )
 
 
 def _is_part(x: Any) -> bool:
@@ -972,7 +1060,7 @@ def _steps(x: Any, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, 
 @public("__getitem__")
 def getitem(input: Any, index: Any) -> Any:
     """The entries at an index: views, where no tensor is in it."""
-    parts = _checked(input, index_of(index))
+    parts = _parts_in(input, index)
     if len(parts) == 1 and getattr(parts[0], "shape", None) == () and parts[0].dtype == bool:
         return engine("getitem", engine("reshape", input, (1, *input.shape)), np.zeros(int(parts[0]), dtype=np.intp))
     if any(hasattr(part, "dtype") for part in parts):
@@ -994,18 +1082,23 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
     """`x[index] = value`."""
     if isinstance(value, list | tuple):
         raise TypeError(f"can't assign a {type(value).__name__} to a tensor\n  fix: x[…] = torch.tensor(…)")
-    parts = _checked(self, index_of(index))
+    parts = _parts_in(self, index)
     if len(parts) == 1 and getattr(parts[0], "shape", None) == () and parts[0].dtype == bool:
         if not parts[0]:
             return
         parts = (Ellipsis,)
+    if any(hasattr(part, "dtype") for part in parts):
+        given = (*(index if isinstance(index, tuple | list) else (index,)), value)
+        if any(isinstance(one, Tensor) and _overlap(self, one) for one in given):
+            raise RuntimeError("some elements of the written-to tensor are read, too\n  fix: x.clone()")
+        _fits(self, parts, value)
     value = _cast(value, self)
     check_writable(self, self.requires_grad or getattr(value, "requires_grad", False))
     arrays = [part for part in parts if hasattr(part, "dtype")]
     if self.view_of is not None and self.view_of.overlaps:
         view = part_of(self, _at(self, parts), lambda whole: _at(whole, parts))
         if arrays:  # by which PyTorch writes the same entry twice
-            overwrite(view, expand(tensor_of(value).to(self.dtype), *view.shape).clone(), "x[…] =")
+            overwrite(view, expand(tensor_of(value).to(self.kind), *view.shape).clone(), "x[…] =")
         else:
             _copied(view, value)
         return
@@ -1040,8 +1133,8 @@ def _put(self: Any, value: Any, parts: tuple[Any, ...]) -> Any:
 
 def _cast(value: Any, like: Any) -> Any:
     """A value in the type of what it is written into."""
-    if dtype_of(value).rank > like.dtype.rank:
-        value = tensor_of(value).to(like.dtype)
+    if dtype_of(value).rank > like.kind.rank:
+        value = tensor_of(value).to(like.kind)
     return tensor_of(value) if isinstance(value, list | tuple | np.ndarray) else value
 
 
@@ -1051,9 +1144,9 @@ give("__setitem__", checked("__setitem__", _setitem))
 def _fitted(name: str, src: Any, like: Any) -> Any:
     """What is put into a tensor, of its type: a number is cast, a tensor of another one refused."""
     if not isinstance(src, core.Tensor):
-        return like.dtype.python(src)
-    if src.dtype is not like.dtype:
-        raise RuntimeError(f"{name}(): expected self and src to have the same dtype: {like.dtype} and {src.dtype}")
+        return like.kind.python(src)
+    if src.kind is not like.kind:
+        raise RuntimeError(f"{name}(): expected self and src to have the same dtype: {like.kind} and {src.kind}")
     return src
 
 
@@ -1078,7 +1171,11 @@ def _need_places(name: str, index: Any) -> None:
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """The entries at places along an axis."""
     _need_places("gather", index)
-    if not input.ndim:
+    _axis(input, dim)
+    if max(input.ndim, index.ndim) < 2 and input.ndim != index.ndim:
+        flat = reshape(index, -1)
+        return _reshaped(engine("getitem", reshape(input, -1), _beside(reshape(input, -1), 0, flat)), *index.shape)
+    if not input.ndim and not index.ndim:
         return engine("clone", input)
     return engine("getitem", input, _beside(input, _axis(input, dim), index))
 
@@ -1107,7 +1204,7 @@ def masked_select(input: Any, mask: Any) -> Any:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """A number where a mask holds."""
     if dtype_of(mask) is not bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.kind}")
     number = int(isinstance(value, core.Tensor))
     return entitle(engine("where", mask, _cast(value, input), input), f"MaskedFillBackward{number}")
 
@@ -1119,6 +1216,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     shape = broadcast(tuple(input.shape), tuple(mask.shape))
     input = input if input.shape == shape else expand(input, *shape)
     places = np.nonzero(np.broadcast_to(np.asarray(mask.value) != 0, shape))
+    if source.numel() < len(places[0]):
+        raise RuntimeError("masked_scatter: expected the source to have as many entries as the mask has ones")
     return engine("index_put", input, getitem(reshape(source, -1), slice(0, len(places[0]))), places)
 
 
@@ -1174,6 +1273,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """Slices added at places along an axis."""
     if source.ndim != input.ndim:
         raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
+    if source.ndim and index.numel() != source.shape[_axis(input, dim)]:
+        raise RuntimeError("index_add_(): Number of indices should be equal to source.size(dim)")
     where_ = _slices("index_add", input, dim, index)
     added = engine("scatter", source if alpha == 1 else source * alpha, where_, tuple(input.shape))
     return engine("add", input, added)
@@ -1182,24 +1283,29 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 def _slices(name: str, input: Any, dim: int, index: Any) -> tuple[Any, ...]:
     """The index of whole slices at places along an axis."""
     _need_places(name, index)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
     dim, places = _axis(input, dim), np.atleast_1d(np.asarray(index.value)).astype(np.intp)
     length = input.shape[dim] if input.ndim else 1
-    if places.size and not (-length <= places.min() and places.max() < length):
-        raise IndexError(f"index out of range in self: {places.max()} of {length}")
+    first = -length if name == "index_fill" else 0
+    if places.size and not (first <= places.min() and places.max() < length):
+        is_fast = {"index_select": dim == 1, "index_add": input.ndim > 1, "index_fill": not length}.get(name, False)
+        raise (RuntimeError if is_fast else IndexError)(f"index out of range in self: {places.max()} of {length}")
     return (slice(None),) * dim + (places,)
 
 
 @public(place=True, title="IndexCopyBackward0")
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """Slices put at places along an axis."""
-    where_ = _slices("index_copy", input, dim, index)
-    return engine("index_put", input, source, where_)
+    where_ = _slices("index_copy" if isinstance(source, core.Tensor) else "index_fill", input, dim, index)
+    return engine("index_put", input, _cast(source, input), where_)
 
 
 @public(place=True, title="IndexPutBackward0")
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Values put, or added, at an index."""
     parts = index_of(tuple(indices))
+    _fits(input, parts, values)
     if not accumulate:
         return engine("index_put", input, values, parts)
     shape = engine("getitem", input, parts).shape
@@ -1215,30 +1321,13 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return tuple(tensor_of(column) for column in places.T) if as_tuple else tensor_of(places)
 
 
-Results = named("unique", "output", "inverse_indices", "counts")
-
-
-@public()
-def unique(
-    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
-    """Each entry once, in order."""
-    if not isinstance(sorted, bool):
-        raise TypeError("unique(): argument 'sorted' must be bool")
-    from agrad.torch.tensor import as_array
-
-    found, inverse, counts = np.unique(as_array(input), return_inverse=True, return_counts=True, axis=dim)
-    made = [tensor_of(found)]
-    made += [tensor_of(inverse.reshape(input.shape if dim is None else -1))] * return_inverse
-    made += [tensor_of(counts)] * return_counts
-    return tuple(made) if len(made) > 1 else made[0]
-
-
 @public()
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each whole number occurs."""
-    if input.dtype is float64:
-        raise NotImplementedError("\"bincount_cpu\" not implemented for 'Double'")
+    if input.kind is not int64:
+        raise NotImplementedError(f'"bincount_cpu" not implemented for {input.kind!r}')
+    if input.ndim != 1 or np.any(np.asarray(input.value) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     given = None if weights is None else np.asarray(weights.value)
     return tensor_of(np.bincount(np.asarray(input.value).astype(np.intp), given, minlength))
 
@@ -1254,6 +1343,8 @@ def searchsorted(sorted_sequence: Any, values: Any, *, right: bool = False) -> A
 @_lined
 def cummax(input: Any, dim: int) -> Any:
     """The largest entry so far along an axis, and its place."""
+    if not input.numel():
+        return _HALVES["cummax"](engine("clone", input), input.long())
     array, dim = np.asarray(input.value), _axis(input, dim)
     best = np.maximum.accumulate(array, dim)
     steps = np.arange(array.shape[dim]).reshape([-1 if at == dim else 1 for at in range(array.ndim)])
@@ -1265,7 +1356,7 @@ def cummax(input: Any, dim: int) -> Any:
 def sign(input: Any) -> Any:
     """-1, 0 or 1; 0 of nan."""
     need_tensor("sign", input)
-    if input.dtype is bool_:
+    if input.kind is bool_:
         return engine("clone", input)
     return engine("where", engine("isnan", input), 0, engine("sign", input))
 
@@ -1273,6 +1364,7 @@ def sign(input: Any) -> Any:
 @public(place=True)
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight*(end - input), computed from the nearer end."""
+    need_tensor("lerp", end, "end")
     if isinstance(weight, core.Tensor):
         return entitle(input + weight * (end - input), "LerpBackward1")
     is_low = abs(weight) < 0.5
@@ -1292,7 +1384,13 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "clamp_min PLACE ClampMinBackward0": lambda input, min: clamp(input, min=min),
     "clamp_max PLACE ClampMaxBackward0": lambda input, max: clamp(input, max=max),
     "addcmul PLACE AddcmulBackward0": lambda input, a, b, *, value=1: input + _scaled_first(value, a, b),
-    "addcdiv PLACE AddcdivBackward0": lambda input, a, b, *, value=1: input + _scaled_first(value, a, b, "div"),
+    "addcdiv PLACE AddcdivBackward0": lambda input, a, b, *, value=1: (
+        input + _scaled_first(value, a if float64 in map(dtype_of, (a, b)) else _floats("addcdiv", a), b, "div")
+    ),
+    "xlogy PLACE": lambda input, other: entitle(
+        engine("xlogy", input, other),
+        f"XlogyBackward{1 - isinstance(input, core.Tensor) or 2 * (not isinstance(other, core.Tensor))}",
+    ),
     "fmax FmaxBackward0": lambda input, other: _without_nan("maximum", input, other),
     "fmin FminBackward0": lambda input, other: _without_nan("minimum", input, other),
     "logit PLACE": lambda input, eps=None: engine("logit", input if eps is None else clamp(input, eps, 1 - eps)),
@@ -1305,12 +1403,12 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "cumprod PLACE": _lined(lambda input, dim, dtype=None: engine("cumprod", input, axis=_axis(input, dim))),
     "argsort": _lined(lambda input, dim=-1, descending=False, stable=False: _order(input, dim, descending)),
     "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
-        "nansum" if input.dtype is float64 else "sum", input, dim, keepdim
+        "nansum" if input.kind is float64 else "sum", input, dim, keepdim
     ),
     "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
     "count_nonzero": lambda input, dim=None: _reduce("sum", engine("not_equal", input, 0.0), dim),
     "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
-        "quantile", _floats("quantile", input), q, axis=dim, keepdims=keepdim
+        "quantile", _floats("quantile", _entries_in(input)), q, axis=dim, keepdims=keepdim
     ),
     "trace TraceBackward0": lambda input: engine("sum", diagonal(_of_axes("trace", input, 2))),
     "copysign PLACE": lambda input, other: entitle(
@@ -1336,7 +1434,9 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "expand_as": lambda input, other: expand(input, *other.shape),
     "fliplr": lambda input: flip(input, 1),
     "flipud": lambda input: flip(input, 0),
-    "hstack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "hstack FUNCTION": lambda tensors: cat(
+        [x if x.ndim else reshape(x, 1) for x in tensors], 0 if tensors[0].ndim <= 1 else 1
+    ),
     "column_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, -1, 1) for x in tensors], 1),
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
     "chunk": lambda input, chunks, dim=0: (
@@ -1353,12 +1453,12 @@ _ROWS: dict[str, Callable[..., Any]] = {
         if input.ndim == 1
         else entitle(engine("diagonal", _of_axes("diag", input, 2), k=diagonal), "DiagonalBackward0_copy")
     ),
-    "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal).to(input.dtype),
-    "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal).to(input.dtype),
+    "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal).to(input.kind),
+    "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal).to(input.kind),
     "cartesian_prod FUNCTION": lambda *tensors: stack(
         [reshape(x, -1) for x in meshgrid(*[_of_axes("cartesian_prod", x) for x in tensors])], 1
     ),
-    "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
+    "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", *_paired(input, other), axis=dim),
     "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
@@ -1390,6 +1490,19 @@ def _of_axes(name: str, x: Any, axes: int = 1) -> Any:
     return x
 
 
+def _entries_in(x: Any) -> Any:
+    if not x.numel():
+        raise RuntimeError("the input tensor must be non-empty")
+    return x
+
+
+def _paired(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two tensors with as many axes as each other; RuntimeError for others."""
+    if x.ndim != y.ndim or not x.ndim:
+        raise RuntimeError(f"inputs must have the same number of dimensions, not {x.ndim} and {y.ndim}")
+    return x, y
+
+
 def _without_nan(name: str, x: Any, y: Any) -> Any:
     """The larger, or the smaller, of two entries; the other one, where one is nan."""
     return engine("where", engine("isnan", x), y, engine("where", engine("isnan", y), x, engine(name, x, y)))
@@ -1400,6 +1513,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """The entries at places along an axis; the other axes are spread to each other."""
     if dim is None:
         return gather(reshape(input, -1), 0, reshape(indices, -1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions")
     dim = _axis(input, dim)
     wide = broadcast(*[(*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices)])
     return gather(
@@ -1418,7 +1533,7 @@ def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
     check_writable(self, self.requires_grad or getattr(src, "requires_grad", False))
     src = _cast(src, self)
     made = engine("clone", src) if isinstance(src, core.Tensor) else tensor_of(src)
-    made = made if made.dtype is self.dtype else made.to(self.dtype)
+    made = made if made.kind is self.kind else made.to(self.kind)
     made = engine("expand", made, tuple(self.node.shape)) if made.node.shape != self.node.shape else made
     if self.requires_grad:
         made = _constant(self, made)
@@ -1441,7 +1556,7 @@ def _constant(self: Any, value: Any) -> Any:
         self,
     )
     return entitle(
-        typed(like, self.dtype),
+        typed(like, self.kind),
         "ZeroBackward0" if value is None else "FillBackward3" if isinstance(value, core.Tensor) else "FillBackward2",
     )
 
@@ -1457,15 +1572,18 @@ TORCH["fill_"], TORCH["zero_"] = (getattr(Tensor, name) for name in ("fill_", "z
 
 @public("to")
 def to(input: Any, *args: Any, **keywords: Any) -> Any:
-    """In another type; devices are left out, since there is one."""
+    """In another type; of devices there is one."""
     kind = keywords.get("dtype")
-    for one in args:
+    for one in (*args, keywords.get("device")):
         if isinstance(one, core.Tensor):
-            kind = one.dtype
-        elif one is not None and not isinstance(one, str | bool) and not hasattr(one, "index"):
+            kind = one.kind
+        elif isinstance(one, str | int) or hasattr(one, "index"):
+            if not isinstance(one, bool):
+                need_processor(device(one))
+        elif one is not None:
             kind = one
-    kind = input.dtype if kind is None else as_dtype(kind)
-    if kind is input.dtype:
+    kind = input.kind if kind is None else as_dtype(kind)
+    if kind is input.kind:
         return engine("clone", input) if keywords.get("copy") else input
     if kind is float64:
         return typed(engine("clone", input), float64)
@@ -1484,17 +1602,18 @@ for _name, _kind in {
     "bool": bool_,
 }.items():
     give(_name, lambda self, _kind=_kind, **_: to(self, _kind))
-for _name in ("cpu", "cuda", "pin_memory"):
+for _name in ("cpu", "pin_memory"):
     give(_name, lambda self, *_, **__: self)
+give("cuda", stay)
 
 
 def _type(self: Any, dtype: Any = None) -> Any:
     """The name of its type; in another type."""
-    return to(self, dtype) if dtype is not None else f"torch.{('Bool', 'Long', 'Double')[self.dtype.rank]}Tensor"
+    return to(self, dtype) if dtype is not None else f"torch.{('Bool', 'Long', 'Double')[self.kind.rank]}Tensor"
 
 
 give("type", _type)
-give("type_as", lambda self, other: to(self, other.dtype))
+give("type_as", lambda self, other: to(self, other.kind))
 
 
 @public("dim", "ndimension")
@@ -1505,10 +1624,10 @@ def dim(input: Any) -> int:
 
 TORCH["detach"] = lambda input: input.detach()
 _ANSWERS: dict[str, Any] = {
-    "is_floating_point": lambda x: x.dtype is float64,
+    "is_floating_point": lambda x: x.kind is float64,
     "is_complex": lambda x: False,
     "is_nonzero": bool,
-    "element_size": lambda x: x.dtype.itemsize,
+    "element_size": lambda x: x.kind.itemsize,
     "data_ptr": lambda x: id(x.value),
     "is_same_size": lambda x, other: x.shape == other.shape,
     "detach_": lambda x: _detached(x),
@@ -1524,7 +1643,7 @@ def _detached(x: Any) -> Any:
         raise RuntimeError("Can't detach views in-place. Use detach() instead")
     if x.node.shape:
         core.remember_data(x.value, x.node.seq)  # which the new node, that is younger, shares
-    made = Tensor.of(x.value, x.dtype)
+    made = Tensor.of(x.value, x.kind)
     x._become(made.node, made.array)
     return x
 
@@ -1554,12 +1673,12 @@ def _reflected(operator: Callable[..., Any]) -> Callable[..., Any]:
 
 def _product(self: Any, other: Any) -> Any:
     """`x @ y`."""
-    if type(other) is Tensor and other.dtype is float64 and self.dtype is float64 and not CAREFUL:
+    if type(other) is Tensor and other.kind is float64 and self.kind is float64 and not CAREFUL:
         try:
             made: Any = of_pair(OPS["matmul"], self, other, {}, 3)
         except AgradError as error:
             raise as_pytorch(error) from None
-        made.__class__, made.dtype = Tensor, float64
+        made.__class__, made.kind = Tensor, float64
         return made
     return TORCH["matmul"](self, other) if isinstance(other, core.Tensor) else NotImplemented
 

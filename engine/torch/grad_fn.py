@@ -33,7 +33,7 @@ def name_of(node: Node) -> str:
     if told:
         return told
     title, attrs = node.op.title, node.attrs or {}
-    if title == "FloorDivide":
+    if title == "FloorDivide" or (title == "Remainder" and not isinstance(node.inputs[0], Node)):
         return "NotImplemented"
     if node.op.role == "opaque":
         return f"{node.title}Backward"

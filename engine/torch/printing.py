@@ -129,11 +129,11 @@ def text_of(x: Any, array: Any) -> str:
         text = "[]"
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
-        if x.dtype is not float64:
-            suffixes.append(f"dtype={x.dtype}")
+        if x.kind is not float64:
+            suffixes.append(f"dtype={x.kind}")
     else:
         is_short = array.size > OPTIONS["threshold"]
-        form = _Formatter(_ends(array) if is_short else array, x.dtype is float64)
+        form = _Formatter(_ends(array) if is_short else array, x.kind is float64)
         text = _array_text(array, len(prefix), is_short, form)
     name = None if x.is_leaf or not x.requires_grad else grad_fn.of(x.node)
     if name is not None:

@@ -86,12 +86,12 @@ def quickly(op: Op, slow: Callable[..., Any]) -> Callable[..., Any]:
     op, attrs = variant(op), dict(op.signature.attributes)
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if len(args) == 1 and not keywords and type(x := args[0]) is Tensor and x.dtype is float64 and not CAREFUL:
+        if len(args) == 1 and not keywords and type(x := args[0]) is Tensor and x.kind is float64 and not CAREFUL:
             try:
                 made: Any = of_one(op, x, attrs, 3)
             except AgradError as error:
                 raise as_pytorch(error) from None
-            made.__class__, made.dtype = Tensor, float64
+            made.__class__, made.kind = Tensor, float64
             return made
         return slow(*args, **keywords)
 
@@ -118,18 +118,18 @@ def directly(op: Op, slow: Callable[..., Any], kind: Any) -> Callable[..., Any]:
 
 def checked(name: str, function: Callable[..., Any], title: str = "", takes_many: bool = False) -> Callable[..., Any]:
     """A function whose errors are of PyTorch's classes, and which takes `input=` first, and `out` and `dtype` last."""
-    check = _requirement(name)
+    check, is_of_python = requirement(name), name in _OF_PYTHON
 
     def call(*args: Any, **keywords: Any) -> Any:
         out = None
         if keywords:
             out = keywords.pop("out", None)
-            args, keywords = _ordered(args, keywords)
+            args, keywords = (args, keywords) if is_of_python else _ordered(args, keywords)
             for one in _SIZES if takes_many else ():
                 if one in keywords:
                     args = (*args, keywords.pop(one))
         if check is not None and args:
-            check(args)
+            check(args, keywords)
         try:
             found = function(*args, **keywords)
             found = entitle(found, title) if title else found
@@ -142,33 +142,69 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
     return call
 
 
-# What functions ask of their operands: a first one without truths, or of floats alone; a second that is no number.
-_NO_TRUTHS = frozenset(
-    "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 hardtanh softsign "
-    "tanhshrink topk".split()
-)
-_FLOATS = frozenset(
-    "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid hypot "
-    "logaddexp dist".split()
-)
-_TENSORS = frozenset(
-    "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal matmul "
-    "outer heaviside kron dot vdot inner".split()
-)
+# What functions ask of their operands: those without truths, of floats alone, with a second operand that is no number,
+# of operands of one type, of so many axes at least, and with places first.
+_ASKED = {
+    "no truths": "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 "
+    "hardtanh softsign tanhshrink topk trace threshold addcmul",
+    "floats": "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid "
+    "hypot logaddexp dist lerp matrix_rank cdist rand_like randn_like",
+    "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "
+    "matmul outer heaviside kron dot vdot inner cdist cross",
+    "alike": "heaviside cross prelu cdist lerp solve tensordot",
+    "two axes": "cdist matrix_rank matrix_norm",
+    "places": "embedding",
+}
+_ASKING = {
+    name: {word for word, names in _ASKED.items() if name in names.split()}
+    for name in " ".join(_ASKED.values()).split()
+}
+_OF_PYTHON = frozenset({"unique", "norm"})  # functions that know no names of NumPy's for their arguments
 
 
-def _requirement(name: str) -> Callable[[tuple[Any, ...]], None] | None:
-    refused = (bool_,) if name in _NO_TRUTHS else (bool_, int64) if name in _FLOATS else ()
-    if not refused and name not in _TENSORS:
+def requirement(name: str) -> Callable[..., None] | None:
+    """What raises PyTorch's error where a function does not take the types, or the axes, of its operands."""
+    asked = _ASKING.get(name)
+    if asked is None:
         return None
+    refused = (bool_, int64) if "floats" in asked else (bool_,) if "no truths" in asked else ()
 
-    def check(args: tuple[Any, ...]) -> None:
-        if name in _TENSORS and len(args) > 1:
+    def check(args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        if "tensors" in asked and len(args) > 1:
             need_tensor(name, args[1], "other")
-        if isinstance(args[0], core.Tensor) and all(dtype_of(x) in refused for x in args[:2] if hasattr(x, "dtype")):
-            raise NotImplementedError(f'"{name}_cpu" not implemented for {dtype_of(args[0])!r}')
+        given = [x for x in args if isinstance(x, core.Tensor)]
+        kinds = [x.kind if isinstance(x, Tensor) else float64 for x in given]
+        if "two axes" in asked and any(x.ndim < 2 for x in given):
+            raise RuntimeError(f"{name}: the tensors must have at least 2 dimensions")
+        if "alike" in asked and len({*kinds}) > 1:
+            raise RuntimeError(f"{name}(): expected operands of one type, but got {', '.join(map(repr, kinds))}")
+        if "places" in asked and kinds[0] is not int64:
+            raise RuntimeError(f"{name}(): Expected indices of type torch.int64, but got {kinds[0]}")
+        if given and given[0] is args[0] and "dtype" not in keywords and all(kind in refused for kind in kinds[:2]):
+            dim = keywords.get("dim", args[1] if len(args) > 1 and name in _ALONG else None)
+            if dim is not None:
+                whole(dim) if name != "median" else axis_in(given[0], dim)
+            raise NotImplementedError(f'"{name}_cpu" not implemented for {kinds[0]!r}')
 
     return check
+
+
+_ALONG = frozenset({"argmax", "argmin", "median"})
+
+
+def whole(dim: Any) -> Any:
+    """What names an axis. Raises TypeError where it is no whole number."""
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"an axis is a whole number, not {type(dim).__name__}")
+    return dim
+
+
+def axis_in(x: Any, dim: Any, more: int = 0) -> int:
+    """Which of its axes, or with new ones, a number names: a single number has one, too. IndexError for none."""
+    count = max(x.ndim + more, 1)
+    if not -count <= whole(dim) < count:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
+    return int(dim % count)
 
 
 def into(out: Any, found: Any) -> Any:

@@ -175,7 +175,7 @@ class Tensor(core.Tensor):
     __slots__ = ()
     __module__ = "torch"
 
-    dtype: Any = core.Tensor.__dict__["kind"]  # the slot by PyTorch's name
+    dtype: Any = core.Tensor.__dict__["kind"]  # the slot by PyTorch's name; an array has NumPy's type there
     device, layout, is_cuda, is_sparse, output_nr, tangent = device(), "torch.strided", False, False, 0, None
     requires_grad: Any
     grad: Any
@@ -205,7 +205,7 @@ class Tensor(core.Tensor):
             check_whole(x)
         kind = float64
         for x in operands:
-            if getattr(x, "dtype", None) is not float64 and type(x) is not float:
+            if getattr(x, "kind", None) is not float64 and type(x) is not float:
                 kind = _result_type(op, operands, attrs)
                 break
         else:
@@ -306,11 +306,11 @@ class Tensor(core.Tensor):
         node = leaf(self.value)
         node.stamp, node.name = self.node.stamp, self.node.name
         inherit(node, (self.node,))
-        return part_of(self, typed(core.bare(node), self.dtype), None, kind)
+        return part_of(self, typed(core.bare(node), self.kind), None, kind)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Let a leaf require a gradient, or not; returns itself."""
-        if requires_grad and self.dtype is not float64:
+        if requires_grad and self.kind is not float64:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         core.Tensor.requires_grad_(self, requires_grad)
         return self
@@ -329,7 +329,7 @@ class Tensor(core.Tensor):
         """The one entry as a number of Python."""
         if size_of(self.node.shape) != 1:
             raise RuntimeError(f"a Tensor with {size_of(self.node.shape)} elements cannot be converted to Scalar")
-        return self.dtype.python(core.Tensor.item(self))
+        return self.kind.python(core.Tensor.item(self))
 
     def tolist(self) -> Any:
         """The entries in nested lists."""
@@ -356,7 +356,7 @@ class Tensor(core.Tensor):
         return int(self._scalar())
 
     def __index__(self) -> int:
-        if self.dtype is float64 or size_of(self.node.shape) != 1:
+        if self.kind is float64 or size_of(self.node.shape) != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
@@ -450,7 +450,7 @@ _SILENT: weakref.WeakSet[Node] = weakref.WeakSet()  # leaves whose data were wri
 def typed(x: Any, kind: dtype) -> Tensor:
     """A handle as a tensor of a type, whose entries have the form that the engine wants for it."""
     x.__class__ = Tensor
-    x.dtype = kind
+    x.kind = kind
     value = x.array if x.node.value is None else x.node.value
     is_mask = type(value).__name__ == "Mask"
     if kind is bool_ and not isinstance(value, float) and not (is_mask and not value.mixed):
@@ -505,7 +505,7 @@ def _hold(x: Any, value: Any) -> None:
 
 def as_array(x: Any) -> Any:
     """The entries as a new array of the type."""
-    return np.array(x.read_only(), dtype=(np.bool_, np.int64, np.float64)[x.dtype.rank])
+    return np.array(x.read_only(), dtype=(np.bool_, np.int64, np.float64)[x.kind.rank])
 
 
 def _result_type(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> dtype:
@@ -675,10 +675,10 @@ def write_over(x: Any, value: Any, what: str) -> Any:
     if value.node.shape != x.node.shape:
         have, given = Size(x.node.shape), Size(value.node.shape)
         raise RuntimeError(f"output with shape {[*have]} doesn't match the broadcast shape {[*given]}")
-    if value.dtype.rank > x.dtype.rank:
-        raise RuntimeError(f"result type {value.dtype} can't be cast to the desired output type {x.dtype}")
-    if value.dtype is not x.dtype:
-        value = typed(core.bare(value.node, value.array), x.dtype)
+    if value.kind.rank > x.kind.rank:
+        raise RuntimeError(f"result type {value.kind} can't be cast to the desired output type {x.kind}")
+    if value.kind is not x.kind:
+        value = typed(core.bare(value.node, value.array), x.kind)
     check_writable(x, x.requires_grad or value.requires_grad)
     return overwrite(x, value, what)
 
@@ -694,7 +694,7 @@ def no_attribute(of: str, name: str, names: Any) -> AttributeError:
 
 def _bytes_of(x: Any) -> tuple[bytes, tuple[int, ...], int]:
     """The entries, the shape and the rank of the type."""
-    return np.array(x.read_only(), dtype=np.float64).tobytes(), tuple(x.node.shape), getattr(x, "dtype", float64).rank
+    return np.array(x.read_only(), dtype=np.float64).tobytes(), tuple(x.node.shape), getattr(x, "kind", float64).rank
 
 
 def _of_bytes(data: bytes, shape: tuple[int, ...], rank: int) -> Tensor:

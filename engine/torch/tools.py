@@ -35,7 +35,7 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
     given, longest = list(sequences), max(len(x) for x in sequences)
     rows = []
     for x in given:
-        rest = T.full((longest - len(x), *x.shape[1:]), padding_value).to(x.dtype)
+        rest = T.full((longest - len(x), *x.shape[1:]), padding_value).to(x.kind)
         rows.append(T.cat([x, rest]) if len(rest) else x)
     return T.stack(rows, 0 if batch_first else 1)
 

@@ -60,14 +60,15 @@ def as_dtype(given: Any) -> dtype:
 
 def dtype_of(x: Any) -> dtype:
     """That of a tensor, a number, an array, or nested lists of these."""
-    found = getattr(x, "dtype", None)
+    found = getattr(x, "kind", None)
     if isinstance(found, dtype):
         return found
+    found = getattr(x, "dtype", None)
     if found is not None:
         return (bool_, int64, float64)["biuf".find(found.kind) + 1 >> 1] if found.kind in "biuf" else float64
     if isinstance(x, list | tuple):
         return max([dtype_of(entry) for entry in x], key=lambda one: one.rank, default=float64)
-    return _PYTHON.get(type(x), float64)
+    return int64 if type(x) is range else _PYTHON.get(type(x), float64)
 
 
 class finfo:  # noqa: N801 - PyTorch's name
@@ -120,25 +121,26 @@ class Count(int):
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """Where a tensor is: there is the processor alone."""
+    """The name of where a tensor is: there is the processor alone, and another one is refused where it is used."""
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        name = getattr(type, "type", type)
-        if not isinstance(name, str) or name.partition(":")[0] != "cpu":
-            raise RuntimeError(f"agrad computes on the processor alone: there is no device {name!r}\n  fix: 'cpu'")
-        self.type, self.index = "cpu", index
+        name, _, number = str(f"cuda:{type}" if isinstance(type, int) else type).partition(":")
+        if name not in ("cpu", "cuda", "mps", "xpu", "meta"):
+            raise RuntimeError(f"a device is cpu, or cuda, mps, xpu or meta, which are not here; not {name!r}")
+        self.type, self.index = name, int(number) if number else index
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, device)
+        return isinstance(other, device) and str(self) == str(other)
 
     def __hash__(self) -> int:
-        return hash(self.type)
+        return hash(str(self))
 
     def __repr__(self) -> str:
-        return "device(type='cpu')"
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
 
     def __str__(self) -> str:
-        return "cpu"
+        return self.type if self.index is None else f"{self.type}:{self.index}"
 
 
 class _TypeError(TypeError, AgradError):

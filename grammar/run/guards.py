@@ -359,13 +359,11 @@ class Python(builtins.Builtins, Machine):
         elif kind.__module__ == "dataclasses" and name in ("name", "type", "default"):
             return getattr(x, name)
         elif self.is_ours(kind) and self._is_shown(kind, name):
-            asked = self._asked.get((kind.__module__, name), name)
-            found = self.taken(getattr(x, asked))
+            found = self.taken(getattr(x, name))
             if name == "numpy":
                 return lambda **given: self.taken(found(**given))
-            if asked == name:
-                is_method = type(found) is MethodType and isinstance(x, Tensor)
-                self.shown.setdefault(kind, {})[name] = READ if is_method else TAKEN
+            is_method = type(found) is MethodType and isinstance(x, Tensor)
+            self.shown.setdefault(kind, {})[name] = READ if is_method else TAKEN
             return found
         raise self.missing(x, name)
 
@@ -399,8 +397,6 @@ class Python(builtins.Builtins, Machine):
         if may:
             return self.taken(getattr(x, name))
         raise self.missing(x, name)
-
-    _asked = {("numpy", "dtype"): "type_of_entries"}  # noqa: RUF012 - what stands behind an attribute
 
     @staticmethod
     def _is_shown(kind: Any, name: str) -> bool:

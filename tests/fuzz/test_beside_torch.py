@@ -7,7 +7,7 @@ from comparisons import comparison
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["tensors", "torch_programs"])
+@pytest.mark.parametrize("name", ["tensors", "torch_programs", "torch_forms"])
 def test_many_programs_leave_what_they_leave_with_torch(name):
     pytest.importorskip("torch")
     for seed in range(1000, 1040):

@@ -31,7 +31,9 @@ def test_processes_end_properly_whatever_is_in_their_files():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["python", "python_scripts", "python_states", "session_states", "torch_states"])
+@pytest.mark.parametrize(
+    "name", ["numpy_programs", "python", "python_scripts", "python_states", "session_states", "torch_states"]
+)
 def test_many_programs_leave_what_they_leave_elsewhere(name):
     for seed in range(1000, 1040):
         for _ in comparison(name)(random.Random(seed)):
