@@ -5,7 +5,7 @@ A function of PyTorch is a function of the engine where only names differ; see `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import CO_VARARGS
 from typing import Any
@@ -124,6 +124,11 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
             return found if out is None else into(out, found)
         except AgradError as error:
             raise as_pytorch(error, args) from None
+        except TypeError as error:
+            ours, brackets, told = str(error).partition("() ")
+            if brackets and ours.startswith(("_", "<lambda>")):  # what computes it has a name of its own
+                raise TypeError(f"{name}() {told}") from None
+            raise
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
@@ -143,6 +148,14 @@ _TENSORS = frozenset(
     "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal matmul "
     "outer heaviside kron dot vdot inner".split()
 )
+# The type that one operand of a function of torch.nn.functional must have, and its place.
+_TYPES = {
+    "cross_entropy": (1, int64),
+    "nll_loss": (1, int64),
+    "embedding": (0, int64),
+    "binary_cross_entropy": (1, float64),
+    "binary_cross_entropy_with_logits": (1, float64),
+}
 
 
 def _requirement(name: str) -> Callable[[tuple[Any, ...]], None] | None:
@@ -157,6 +170,18 @@ def _requirement(name: str) -> Callable[[tuple[Any, ...]], None] | None:
             raise NotImplementedError(f'"{name}_cpu" not implemented for {dtype_of(args[0])!r}')
 
     return check
+
+
+def need_types(name: str, args: Sequence[Any]) -> None:
+    """Refuse a target, or rows, of another type than a function of torch.nn.functional takes."""
+    place, wanted = _TYPES.get(name, (0, float64))
+    x = args[place] if name in _TYPES and place < len(args) else None
+    if not isinstance(x, core.Tensor) or dtype_of(x) is wanted:
+        return
+    if name != "cross_entropy" or x.shape != args[0].shape:  # of that shape they are probabilities
+        made = "long" if wanted is int64 else "double"
+        what = ("the input", "the target")[place]
+        raise RuntimeError(f"{name}: {what} must be {wanted!r}, and not {dtype_of(x)!r}: .{made}() makes it so")
 
 
 def into(out: Any, found: Any) -> Any:
