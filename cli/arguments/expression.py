@@ -88,7 +88,7 @@ class Formula(Struct, eq=False):
         name that is not given may be one that -e or -f sets, which `leaves` checks. Raises AgradError.
         """
         for name, text in self.given.items():
-            with noted(f"{name}={text}"):
+            with noted(f"{name}={text}"), self._read_from(name, text):
                 require_free(name)
                 file = text[1:] if text.startswith("@") else ""
                 value = _from_file(session, file) if file else session.evaluate(text, _told, is_given=True)
@@ -129,6 +129,17 @@ class Formula(Struct, eq=False):
         leaf = {place: [f"var {word.strip()}"] for place, word in places.items()}
         advice = f"make it one: {self.line.changed(leaf)}" if leaf else f"var {name} = …   where it is set"
         return AgradError("leaf", f"{name}, which {option} asks for, is set by {by}, and not as a leaf", fixes=[advice])
+
+    @contextmanager
+    def _read_from(self, name: str, text: str) -> Iterator[None]:
+        """Where a value is the name of a file, its error says how to read that."""
+        try:
+            yield
+        except AgradError as problem:
+            if os.path.isfile(text):
+                place = self.line.place(f"{name}={text}")
+                problem.facts, problem.fixes = None, [self.line.changed({place: [f"{name}=@{text}"]})]
+            raise
 
     @contextmanager
     def advised(self) -> Iterator[None]:

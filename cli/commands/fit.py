@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -13,10 +14,10 @@ import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Line, Options, argument, declared, group, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name
-from agrad.cli.arguments.options import Reading, TableCommand, require_readable, split
+from agrad.cli.arguments.options import Reading, TableCommand, opened, require_readable, split
 from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
 from agrad.cli.output import printer, tell
-from agrad.engine.errors import Note
+from agrad.engine.errors import AgradError, Note
 from agrad.grammar.commands.solving import mistaken_constants
 from agrad.grammar.results import Estimated
 from agrad.grammar.session.inputs import open_names
@@ -62,9 +63,15 @@ def command(asked: Asked) -> int:
     measured = asked.measured
     if measured is None and "~" in model:
         measured, model = map(str.strip, model.split("~", 1))
+    elif measured is None and re.search(r"(?<![=<>!])=(?!=)", model):
+        line = Line.typed()
+        fix = line.changed({line.place(model): [model.replace("=", "~", 1)]})
+        raise Wrong("a model has ~ between what was measured and its formula", fix)
     if measured is None or not asked.start:
-        raise _incomplete(model, measured, path)
+        raise _incomplete(model, measured, asked)
     start = split(",".join(asked.start))
+    if bare := [name for name in start if name.isidentifier()]:
+        raise _without_start(bare[0], start, asked.start)
     texts = texts_by_name("--over", start)
     constants = texts_by_name("-D", asked.given)
     require_readable(asked.reading)
@@ -91,13 +98,22 @@ def command(asked: Asked) -> int:
     return 1 if found.problem else 0
 
 
-def _incomplete(model: str, measured: str | None, path: str) -> Wrong:
-    """The error for a line without --y or --over, with those parameters that the head of the file does not name."""
+def _without_start(name: str, start: list[str], asked: Sequence[str]) -> Wrong:
+    """The error for `--over a,b`, with the line in which each begins at 1."""
+    line, given = Line.typed(), ",".join(one if "=" in one else f"{one}=1" for one in start)
+    is_one = len(asked) == 1 and asked[0] in line.words
+    fixes = [line.changed({line.words.index(asked[0]): [given]})] if is_one else []
+    return Wrong(f"--over: {name} has no number to start from", *fixes)
+
+
+def _incomplete(model: str, measured: str | None, asked: Asked) -> Wrong:
+    """The error for a line without --y or --over, with those parameters that neither the file nor the line names."""
     if measured is None:
         return Wrong("missing option --y: what was measured", again("--y", "y"))
-    header = ""
-    with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
-        header = file.readline(10_000)
-    unknown = [name for name in open_names(model) if name not in re.findall(r"\w+", header)]
+    known = [word.partition("=")[0] for word in (*asked.given, *asked.reading.renamed)]
+    with suppress(AgradError, OSError, ValueError):
+        files = agrad.cli.data.parts.inputs(path := asked.words[1])
+        known += opened(path, vars(asked.reading), None, files).names
+    unknown = [name for name in open_names(model) if name not in known]
     starts = ",".join(f"{name}=1" for name in unknown)
     return Wrong("missing option --over: the parameters, with values to start from", again("--over", starts))

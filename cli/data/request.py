@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from agrad.engine.compile.registry import AUTO
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.engine.values import np
-from agrad.grammar.diagnostics import suggest
+from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import derivative_name
 from agrad.grammar.runtime.fixes import leading
 from agrad.grammar.session.inputs import open_names
@@ -337,14 +338,22 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
             columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
             fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
             again = command_line(*typed, "-D", f"{facts.name}=1")
-            fixes = fixes or _other_columns(facts, again if data is not None and problem.labels else "")
-            problem.fixes = fixes or (problem.fixes if data is None else [])
+            if data is not None and (lines := _above_names(facts.name, data)) and "--skip" not in typed:
+                fixes = [command_line(*typed, "--skip", str(lines))]
+            elif facts.nameless and data is None:
+                fixes = [Hint(f"name the columns: --columns {','.join([facts.name, *facts.columns[1:]])}")]
+            elif facts.nameless and problem.labels and isinstance(at := problem.labels[0].origin, Span):
+                named = command_line(*typed, "--columns", _named(open_names(at.source.text), facts.columns))
+                fixes = [Hint(f"{named}   names the columns, in this order")]
+                if {*open_names(at.source.text)} & {*facts.columns}:  # who knows their names may mean a constant
+                    fixes += _other_columns(facts, again)
+            problem.fixes = fixes or _other_columns(facts, again if data is not None and problem.labels else "")
         elif data is not None and isinstance(facts, BadEntry) and facts.copied:
             problem.fixes = [Hint("write .csv or .jsonl, which take texts too")]
         elif data is not None and isinstance(facts, NamedColumns):
             problem.fixes = [Hint("leave --columns out")]
         elif data is not None and isinstance(facts, AlongRows):
-            problem.fixes = _whole_column(facts.text, data)
+            problem.fixes = _whole_column(facts.text, data, typed)
             name = facts.text.partition("(")[0]
             if name in NAMES and data != "-" and "--whole" not in typed:
                 problem.fixes.insert(0, command_line(*typed, "--whole", name))
@@ -373,12 +382,28 @@ def _of_missing(facts: object, typed: Sequence[str], command_line: Callable[...,
     return [f"{command_line(*words)}   reads it as nan"]
 
 
-def _whole_column(text: str, data: str) -> list[str]:
+def _above_names(name: str, data: str) -> int:
+    """How many lines of a file come before the row that names a column, where the first is a title."""
+    with suppress(OSError, ValueError), open(data, encoding="utf-8") as file:
+        for number, line in zip(range(20), file, strict=False):
+            if name in [entry.strip(' "\n') for entry in re.split(r"[,;|\t]", line)]:
+                return number
+    return 0
+
+
+def _named(names: Sequence[str], columns: Sequence[str]) -> str:
+    """Names for columns that have numbers alone: those of an expression, in the order of the alphabet."""
+    new = sorted({*names} - {*columns})[: len(columns)]
+    return ",".join([*new, *columns[len(new) :]])
+
+
+def _whole_column(text: str, data: str, typed_words: Sequence[str]) -> list[str]:
     """How to use a function of a whole column in each row: compute it before, and pass it as a constant."""
     names = open_names(text)
     if len(names) != 1 or os.path.splitext(data)[1] in (".npy", ".npz", ".parquet", ".pq") or data == "-":
         return ["-D m=…   for a number that is the same in every row"]
-    column = typed("eval", text, f"{names[0]}=@{data}:{names[0]}")
+    called = [word.partition("=")[2] for word in typed_words if word.startswith(f"{names[0]}=")]  # -c x=t
+    column = typed("eval", text, f"{names[0]}=@{data}:{(called or names)[0]}")
     return [f"{column}   for the whole column, then -D m=… with its value, and m in the expression"]
 
 
@@ -387,5 +412,4 @@ def _other_columns(facts: UnknownColumn, again: str) -> list[str]:
     name, columns = facts.name, facts.columns
     if close := suggest(name, columns):
         return [f"did you mean {' or '.join(close)}?"]
-    fixes: list[str] = [Hint(f"name the columns: --columns {','.join([name, *columns[1:]])}")] if facts.nameless else []
-    return [*fixes, f"{again}   gives it one value for all rows"] if again else fixes
+    return [f"{again}   gives it one value for all rows"] if again else []

@@ -101,6 +101,14 @@ def _offset(input: Any) -> int:
     return int(found.reshape(-1)[0]) if found is not None and found.size else 0
 
 
+def _address(input: Any) -> int:
+    """A number for the whole whose data it shares, and for the place of its first entry in there."""
+    whole = input
+    while (shared := whole.view_of) is not None and shared.whole is not None:
+        whole = shared.whole
+    return (id(whole) << 32) + 8 * _offset(input)
+
+
 def _unique_neighbours(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -239,6 +247,7 @@ install_rows(
             input, size, stride, storage_offset
         ),
         "storage_offset": _offset,
+        "data_ptr": _address,
         "atleast_1d FUNCTION": _at_least(1),
         "atleast_2d FUNCTION": _at_least(2),
         "atleast_3d FUNCTION": _at_least(3),

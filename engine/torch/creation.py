@@ -241,6 +241,9 @@ class Generator(Object):
         """The seed."""
         return self._seed
 
+    def __repr__(self) -> str:
+        return f"<torch.Generator, seed {self._seed}>"
+
     def get_state(self) -> Any:
         """Where it is."""
         return self._numbers.bit_generator.state

@@ -436,7 +436,7 @@ def _middle(input: Any, dim: int, keepdim: bool) -> Any:
 
 
 @each("softmax", "log_softmax")
-def _over_axis(name: str, input: Any, dim: int | None = None, dtype: Any = None, **_: Any) -> Any:
+def _over_axis(name: str, input: Any, dim: int | None, dtype: Any = None) -> Any:
     """{} along an axis."""
     axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else _axis(input, dim)
     return _lined(partial(engine, name))(input.double() if dtype is not None else input, axis=axis)
@@ -779,6 +779,8 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
 @public()
 def flip(input: Any, *dims: Any) -> Any:
     """In the opposite order along axes."""
+    if not dims:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     for dim in sizes(dims):
         _axis(input, dim)
     if not input.ndim:
@@ -1405,7 +1407,7 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
         "nansum" if input.kind is float64 else "sum", input, dim, keepdim
     ),
-    "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
+    "softmin": lambda input, dim, dtype=None: TORCH["softmax"](engine("neg", input), dim, dtype),
     "count_nonzero": lambda input, dim=None: _reduce("sum", engine("not_equal", input, 0.0), dim),
     "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
         "quantile", _floats("quantile", _entries_in(input)), q, axis=dim, keepdims=keepdim
@@ -1477,7 +1479,8 @@ def install_rows(rows: dict[str, Callable[..., Any]]) -> None:
         )(function)
 
 
-for _name in ("amax", "amin", "argmax", "argmin", "all", "any", "logsumexp"):
+_ROWS["logsumexp"] = lambda input, dim, keepdim=False: _reduce("logsumexp", input, dim, keepdim)
+for _name in ("amax", "amin", "argmax", "argmin", "all", "any"):
     _ROWS[_name] = lambda input, dim=None, keepdim=False, _name=_name: _reduce(_name, input, dim, keepdim)
 install_rows(_ROWS)
 
@@ -1628,7 +1631,6 @@ _ANSWERS: dict[str, Any] = {
     "is_complex": lambda x: False,
     "is_nonzero": bool,
     "element_size": lambda x: x.kind.itemsize,
-    "data_ptr": lambda x: id(x.value),
     "is_same_size": lambda x, other: x.shape == other.shape,
     "detach_": lambda x: _detached(x),
     "is_inference": lambda x: False,

@@ -20,7 +20,7 @@ from agrad.engine.values import np
 from agrad.torch import autograd, creation, distributions, func, tools
 from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
-from agrad.torch.registry import TORCH, checked, engine, named, plain, requirement
+from agrad.torch.registry import TORCH, checked, engine, named, need_types, plain, requirement
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
 from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
@@ -101,6 +101,7 @@ def _layer(name: str, found: Any) -> Any:
         args = _in_front(args, keywords)
         if args and isinstance(args[0], tools.PackedSequence):
             return tools.run_packed(found.forward, self, *args, **keywords)
+        need_types(function, args)
         given = (*args, *keywords.values())
         if name in ("PReLU", "Embedding"):
             check((*args, self.weight), {})
@@ -313,6 +314,7 @@ def _function(name: str, found: Any) -> Any:
         for left_out in ("size_average", "reduce"):
             keywords.pop(left_out, None)
         args = _in_front(args, keywords)
+        need_types(name, args)
         x = args[0] if args else None
         is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
         if name == "threshold" and isinstance(x, Tensor):
@@ -325,7 +327,9 @@ def _function(name: str, found: Any) -> Any:
 
 
 def _functional() -> dict[str, Any]:
-    names = {name: TORCH[name] for name in "sigmoid tanh softmax log_softmax softmin".split()}
+    names = {name: TORCH[name] for name in ("sigmoid", "tanh")}
+    for name in ("softmax", "log_softmax", "softmin"):  # which may leave out the axis, unlike those of torch
+        names[name] = lambda input, dim=None, _stacklevel=3, dtype=None, _over=TORCH[name]: _over(input, dim, dtype)
     names |= {"linear": checked("linear", linear), "one_hot": creation.ONE_HOT, "normalize": normalize}
     for ours in ("relu", "elu", "selu", "leaky_relu", "hardtanh", "binary_cross_entropy"):
         names[ours] = _function(ours, getattr(layers.functional, ours))

@@ -5,7 +5,7 @@ A function of PyTorch is a function of the engine where only names differ; see `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import CO_VARARGS
 from typing import Any
@@ -136,6 +136,11 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
             return found if out is None else into(out, found)
         except AgradError as error:
             raise as_pytorch(error, args) from None
+        except TypeError as error:
+            ours, brackets, told = str(error).partition("() ")
+            if brackets and ours.startswith(("_", "<lambda>")):  # what computes it has a name of its own
+                raise TypeError(f"{name}() {told}") from None
+            raise
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
@@ -160,6 +165,13 @@ _ASKING = {
     for name in " ".join(_ASKED.values()).split()
 }
 _OF_PYTHON = frozenset({"unique", "norm"})  # functions that know no names of NumPy's for their arguments
+# The type that one operand of a function of torch.nn.functional must have, and its place.
+_TYPES = {
+    "cross_entropy": (1, int64),
+    "nll_loss": (1, int64),
+    "binary_cross_entropy": (1, float64),
+    "binary_cross_entropy_with_logits": (1, float64),
+}
 
 
 def requirement(name: str) -> Callable[..., None] | None:
@@ -205,6 +217,18 @@ def axis_in(x: Any, dim: Any, more: int = 0) -> int:
     if not -count <= whole(dim) < count:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
     return int(dim % count)
+
+
+def need_types(name: str, args: Sequence[Any]) -> None:
+    """Refuse a target, or rows, of another type than a function of torch.nn.functional takes."""
+    place, wanted = _TYPES.get(name, (0, float64))
+    x = args[place] if name in _TYPES and place < len(args) else None
+    if not isinstance(x, core.Tensor) or dtype_of(x) is wanted:
+        return
+    if name != "cross_entropy" or x.shape != args[0].shape:  # of that shape they are probabilities
+        made = "long" if wanted is int64 else "double"
+        what = ("the input", "the target")[place]
+        raise RuntimeError(f"{name}: {what} must be {wanted!r}, and not {dtype_of(x)!r}: .{made}() makes it so")
 
 
 def into(out: Any, found: Any) -> Any:

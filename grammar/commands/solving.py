@@ -246,6 +246,21 @@ def _leaves_behind(x: Tensor, name: str) -> list[str]:
     return [one.name for one in collect([x.node]) if one.op is None and one.requires_grad and one.name][::-1]
 
 
+def _moved(call: Call) -> list[Tensor]:
+    """The values that a command moves. Raises AgradError for a plain number."""
+    for place in range(1, len(call.values)):
+        if isinstance(call.values[place], float):
+            name = call.operand(place).span.text
+            message = f"{call.node.word}: {name} is a plain number, and no leaf that requires grad"
+            raise AgradError("leaf", message, fixes=[_made_leaf(name)])
+    return [graphed(call, place) for place in range(1, len(call.values))]
+
+
+def _made_leaf(name: str) -> str:
+    """What makes a leaf of a value that has a name."""
+    return f"var {name} = {name}" if name.isidentifier() else Hint("var w = 1   makes one")
+
+
 def _descend(session: Session, call: Call) -> None:
     """{word} y over w, b [in 0..1] [method lbfgs] [until 1e-9]
 
@@ -257,11 +272,11 @@ def _descend(session: Session, call: Call) -> None:
     as typed: {word} y over w
     example: {example}
     """
-    word, loss = call.node.word, graphed(call, 0)
+    word, leaves = call.node.word, _moved(call)
+    loss = graphed(call, 0)
     sign = -1.0 if word == "maximize" else 1.0
     if loss.size != 1:
         raise call.wrong("shape", f"{word}: {loss.node.spell()} is an array, not one number")
-    leaves = [graphed(call, place) for place in range(1, len(call.values))]
     places = [call.operand(place).span for place in range(1, len(call.values))]
     names = [place.text for place in places]
     behind = [*map(_leaves_behind, leaves, names)]
@@ -271,7 +286,7 @@ def _descend(session: Session, call: Call) -> None:
             others = ", ".join(dict.fromkeys(chain(*behind)))
             fix = text[whole.start : places[0].start] + others + text[places[-1].end : whole.end]
             message = f"{word}: {name} is no leaf that requires grad"
-            raise AgradError("leaf", message, fixes=[fix if all(behind) else Hint("var w = 1   makes one")])
+            raise AgradError("leaf", message, fixes=[fix if all(behind) else _made_leaf(name)])
     measured = sources(loss, leaves)
     program = settled(word, extract([loss], [*leaves, *measured]))
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))

@@ -139,6 +139,8 @@ def _fixes(error: AgradError) -> list[str]:
         return _too_many(at)
     if error.kind != "type" or at is None:
         return []
+    if "needs a function, not" in error.message:
+        return _of_an_expression(at, text)
     if (called := re.fullmatch(r"(\w+)\[(.*)\]", text)) and called[1] in FUNCTIONS:  # sin[3]
         return edits(at, f"{called[1]}({called[2]})")
     own = re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", text)
@@ -146,6 +148,22 @@ def _fixes(error: AgradError) -> list[str]:
         return [Hint(f"backward y   of a y that depends on {own[0]}; until then {own[0]}.grad is none")]
     joined = re.fullmatch(r"""["'].*\+.*|.*\+ *["'].*""", text)  # a text on one side of a plus
     return ['f"{a}{b}"   joins texts and values'] if joined else []
+
+
+def _of_an_expression(at: Span, text: str) -> list[str]:
+    """`integral(1/x, x, 0, 1)` where x has a value: the function of it; and `root(8, 3)`: the power."""
+    called = re.fullmatch(r"(root|integral|taylor)\((.*)\)", text)
+    first, *rest = divided(called[2]) if called is not None else [""]
+    rest = [one.strip() for one in rest]
+    found = dict.fromkeys(re.findall(r"(?<![\w.])[^\W\d]\w*\b(?!\s*\()", first))
+    names = [name for name in found if name not in {*CONSTANTS, *FUNCTIONS} and name != first]
+    if called is None or not rest or not (names or text.startswith("root")):
+        return []
+    if not names:
+        return edits(at, f"{first}**(1/{rest[0]})") if re.fullmatch(r"[\d.]+ [2-9]", f"{first} {rest[0]}") else []
+    name = rest.pop(0) if rest[0] in names else names[0]
+    is_one = len(names) == 1 or len(rest) == len(divided(called[2])) - 2  # the one that it has, or that was given
+    return edits(at, f"{called[1]}({', '.join([f'lambda {name}: {first}', *rest])})") if rest and is_one else []
 
 
 def _leaf_missing(error: AgradError, text: str) -> Hint:
@@ -517,9 +535,18 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     if not close and called:
         names_given = ", ".join("xyzuvw"[: len(arguments(span) or "x")])
         close = [Hint(f"def {name}({names_given}) = …   defines it"), "help   lists the functions"]
-    fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
+    value = f"{name} = {_compared(span) or 1}"
+    fixes = close or _over_a_range(span, name)
+    fixes = fixes or [f"var {value}" if _moves(span) else Hint(f"give it one: {value}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
+
+
+def _moves(span: Span) -> bool:
+    """Whether a command moves a name to where a value is least, so that it must be a leaf."""
+    statement = current().statement
+    found = re.search(r"^\s*m(?:in|ax)imi[sz]e\b.*?\bover\b(.*)", statement.text if statement is not None else "")
+    return found is not None and span.text in re.findall(r"\w+", found[1])
 
 
 def _in_words(name: str, span: Span) -> list[str]:
@@ -714,6 +741,8 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
         fixes = [f"del {name}   brings the function back"]
     elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
         fixes = [corrected(span, f"{name}*{given}")]
+        if (u := re.fullmatch(r"\d\d+\((\d+)\)", span.text)) and float(u[1]) < float(name):  # of measured: 100(10)
+            fixes.append(corrected(span, f"{name} ± {given[1:-1]}"))
         if name.isidentifier() and name != "x":
             fixes.append(Hint(f"def {name}(x) = …   makes a function of it"))
         if re.fullmatch(r"\d\d+\(\d\d+\)", name + given):  # as laboratories write a value and its uncertainty

@@ -24,6 +24,7 @@ OPTION = {
     "--json": "-json json --jsno",
 }
 FILES = {"notes.txt": "", "data.csv": "x,y,z\n1,2,3\n4,5,6\n"}
+OTHERS = {"bare.csv": "1,2,3\n4,5,6\n", "titled.csv": "What was measured\n\nx,y\n1,2\n"}
 
 
 # Each with the fix; what that prints is the answer.
@@ -36,6 +37,14 @@ LINES = {
     "agrad map data.csv": "agrad map --help",
     'agrad plot "x^2 for x in 0..1" --to p.svg': "echo 'plot x^2 for x in 0..1 to \"p.svg\"' | agrad run -",
     'agrad fit "z ~ a*x" data.csv': 'agrad fit "z ~ a*x" data.csv --over a=1',
+    'agrad fit "z = a*x" data.csv --over a=1': 'agrad fit "z ~ a*x" data.csv --over a=1',
+    'agrad fit "z ~ a*x" data.csv --over a': 'agrad fit "z ~ a*x" data.csv --over a=1',
+    'agrad fit "z ~ a*t" data.csv -c t=y': 'agrad fit "z ~ a*t" data.csv -c t=y --over a=1',
+    'agrad fit "w ~ a*u" bare.csv --columns u,v,w': 'agrad fit "w ~ a*u" bare.csv --columns u,v,w --over a=1',
+    'agrad map "cumsum(k)" data.csv -c k=y': 'agrad eval "cumsum(k)" k=@data.csv:y',
+    'agrad map "v*u" bare.csv': 'agrad map "v*u" bare.csv --columns u,v,c2',
+    'agrad map "x*y" titled.csv': 'agrad map "x*y" titled.csv --skip 2',
+    "agrad eval x x=bare.csv": "agrad eval x x=@bare.csv",
     "agrad fit k*x data.csv --over k=1": 'agrad fit "k*x" data.csv --over k=1 --y y',
 }
 
@@ -81,8 +90,9 @@ def fix_of(out, err):
 @each("line, fix", LINES.items())
 def test_the_fix_of_a_slip_can_be_typed(line, fix):
     with alone():
-        with open("data.csv", "w") as file:
-            file.write(FILES["data.csv"])
+        for name, content in (FILES | OTHERS).items():
+            with open(name, "w") as file:
+                file.write(content)
         _, err, code = called(shlex.split(line)[1:], "")
         assert code
         found = [one.partition("   ")[0] for one in re.findall("^  fix: (.*)", err, re.MULTILINE)]

@@ -128,6 +128,21 @@ def test_the_fix_of_a_slip_gives_what_was_meant() -> None:
         assert again is None or again.kind == "file" or again.message == "x has no gradient", text
 
 
+def test_data_are_no_parameters_of_a_fit() -> None:
+    session = new_session("x = [1, 2, 3, 4]; y = [2, 4.1, 5.9, 8]")
+    error = failure(session, "fit y ~ m*x + q")
+    assert error is not None
+    assert error.fixes == ["fit y ~ m*x + q over m, q from m=1, q=1"]
+    assert failure(session, error.fixes[0]) is None
+    assert session.evaluate("m.item()") == pytest.approx(1.98)
+
+
+def test_a_whole_number_that_is_called_may_be_a_measured_one() -> None:
+    error = failure(new_session(), "m = 100(10)")
+    assert error is not None
+    assert error.fixes == ["m = 100*(10)", "m = 100 ± 10"]
+
+
 def test_undo_is_not_proposed_where_it_takes_the_value_back_too() -> None:
     lines = ["var a = 5", "b = a**2", "backward b"]
     for entries, proposed in ((lines, True), (["\n".join(lines)], False), (["; ".join(lines)], False)):

@@ -152,7 +152,7 @@ class Optimizer(Object):
         """As PyTorch prints it: the rates of each group."""
         lines = [f"{self._name} ("]
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
+            lines += [""] * (number > 0) + [f"Parameter Group {number}"]
             lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
         return "\n".join([*lines, ")"])
 

@@ -317,8 +317,11 @@ def without_parameters(model: Span, starts: list[str], word: str) -> AgradError:
     else:
         found = re.findall(r"(?<![\w.\"'])[^\W\d]\w*\b(?!\s*[(.\[])", model.text)
         names = [name for name in dict.fromkeys(found) if name not in {*FUNCTIONS, "pi", "e", model.text}]
-        whole = corrected(Span(model.source, model.end, model.end), f" over {', '.join(names)}")
-        fixes = [Hint(f"{whole}   without those that are data") if word == "fit" else whole] if names else []
+        parameters = [name for name in names if word != "fit" or name not in ("x", "t", "X", "T")]  # which are data
+        is_sure = word != "fit" or len(parameters) < len(names)
+        begin = f" from {', '.join(f'{name}=1' for name in parameters)}" if word == "fit" and is_sure else ""
+        whole = corrected(Span(model.source, model.end, model.end), f" over {', '.join(parameters)}{begin}")
+        fixes = [whole if is_sure else Hint(f"{whole}   without those that are data")] if parameters else []
     return syntax_error("no unknowns", model, fixes=fixes, word=word)
 
 
