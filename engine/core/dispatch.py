@@ -13,7 +13,7 @@ from typing import Any
 from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
-from agrad.engine.core.context import MOST_UNDEFINED, afford_spread, current, exhausted, next_stamp
+from agrad.engine.core.context import MOST_UNDEFINED, STAMPS, afford_spread, current, exhausted
 from agrad.engine.core.graph import Node, interned, new_node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.numpy_warnings import computed, prepare
@@ -27,7 +27,7 @@ from agrad.engine.core.op import (
     Op,
     Signature,
 )
-from agrad.engine.core.tensor import Tensor, bare, inherit, tensors_in
+from agrad.engine.core.tensor import BLANK, Tensor, bare, inherit, tensors_in
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
     IEEE,
@@ -139,7 +139,7 @@ def appended(
     for place in reads:
         if type(inputs[place]) is Node:
             inputs[place].value = values[place]
-    made = Tensor()
+    made = next(BLANK)
     if type(out) is float:
         made.node, made.array = new_node(op, inputs, attrs or None, out, (), True in live), None
     else:
@@ -160,7 +160,7 @@ def of_floats(op: Op, nx: Any, ny: Any, a: float, b: float, depth: int) -> Tenso
     context = current()
     if not (context.recording and (True in live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
         return plain(out, (nx, ny))
-    made = Tensor()
+    made = next(BLANK)
     made.node, made.array = new_node(op, (nx, ny), None, out, (), True in live, depth), None
     return made
 
@@ -197,7 +197,7 @@ def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int) -> Tensor:
     if ny is not b and 1 in reads:
         ny.value = b
     node = new_node(op, (nx, ny), None, out if reads_out else None, shape, True in live, depth)
-    made = Tensor()
+    made = next(BLANK)
     made.node, made.array, node.handle = node, out, ref(made)
     return made
 
@@ -401,7 +401,7 @@ def _unary(op: Op) -> Function:
             node.value = out
             node.shape = ()
             node.requires_grad = differentiable and source.requires_grad
-            node.seq = node.stamp = next_stamp()
+            node.seq = node.stamp = next(STAMPS)
             if context.script is None or context.place is not None:
                 node.code, node.place = None, context.place
             else:
@@ -410,7 +410,7 @@ def _unary(op: Op) -> Function:
                 if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
                     context.script.locate(node, frame)
             node.guard = context.guard
-            made = Tensor()
+            made = next(BLANK)
             made.node = node
             made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
             return made
@@ -465,7 +465,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         node.value = out
         node.shape = ()
         node.requires_grad = live
-        node.seq = node.stamp = next_stamp()
+        node.seq = node.stamp = next(STAMPS)
         if context.script is None or context.place is not None:
             node.code, node.place = None, context.place
         else:
@@ -474,7 +474,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
             if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
                 context.script.locate(node, frame)
         node.guard = context.guard
-        made = Tensor()
+        made = next(BLANK)
         made.node = node
         made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
         return made
