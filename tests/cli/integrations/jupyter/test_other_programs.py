@@ -20,7 +20,7 @@ OF_AGRAD = {
     "p = [1 ± 0.1, 2 ± 0.2]; p*1": ["1.00 ± 0.10", "2.00 ± 0.20"],
     "a = 2 ± 0.1; b = 3 ± 0.2; y = a*b; budget y": ["6.00 ± 0.50", "source", "U =", "k =", "95"],
     "var m = 1; var c = 0; fit [2, 4.1, 6.2, 7.9] ~ m*[1, 2, 3, 4] + c over m, c": [
-        "R²",
+        "R2 =",
         "degrees of freedom",
         "correlation",
     ],
