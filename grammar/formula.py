@@ -47,6 +47,9 @@ class Formula:
         session.run(f"def f({', '.join(self.names)}): return {body}")
         self._function = session.names.pop("f")
 
+    def __repr__(self) -> str:
+        return f"formula({self.text!r})"
+
     def __call__(self, values: Mapping[str, Any] = {}, /, **named: Any) -> Any:
         """The value: a float, an array, or a tuple of these. Raises AgradError, also for a name without a value."""
         return self._plainly(lambda: self._function(*self._given(values, named)))

@@ -187,7 +187,9 @@ def of_frame(compiled: Mapped, frame: Any, given: Mapping[str, object]) -> Any:
     later = is_later(frame)
     needed = ("columns", "index", *(("map_partitions",) if later else ()))
     if not all(hasattr(type(frame), name) for name in needed):
-        raise AgradError("type", f"map_partitions takes a data frame of pandas' or Dask's, not {describe(frame)}")
+        message = f"map_partitions takes a data frame of pandas' or Dask's, not {describe(frame)}"
+        given_by = ", ".join(f'frame["{name}"]' for name in compiled.names)
+        raise AgradError("type", message, fixes=[Hint(f"f.map({given_by})   takes columns of any library")])
     titles = _titles(compiled)
     names = [name for name in compiled.names if name not in given]
     _require_columns(names, [*frame.columns])

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-next_stamp = count(1).__next__  # of all threads: a number is used once
+STAMPS = count(1)  # of all threads: a number is used once
+next_stamp = STAMPS.__next__
 
 _NUMBER = 8  # bytes
 _UNKNOWN = 4e9  # bytes of memory that a machine is assumed to have if it does not say

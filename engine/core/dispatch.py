@@ -6,14 +6,14 @@ copies that nodes keep of the arrays of the caller; and how rows are added to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from sys import _getframe
 from typing import Any
 from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
-from agrad.engine.core.context import MOST_UNDEFINED, afford_spread, current, exhausted, next_stamp
+from agrad.engine.core.context import MOST_UNDEFINED, STAMPS, afford_spread, current, exhausted
 from agrad.engine.core.graph import Node, interned, new_node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.numpy_warnings import computed, prepare
@@ -27,7 +27,7 @@ from agrad.engine.core.op import (
     Op,
     Signature,
 )
-from agrad.engine.core.tensor import Tensor, bare, inherit, tensors_in
+from agrad.engine.core.tensor import BLANK, Tensor, bare, inherit, tensors_in
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
     IEEE,
@@ -140,7 +140,7 @@ def appended(
     for place in reads:
         if type(inputs[place]) is Node:
             inputs[place].value = values[place]
-    made = Tensor()
+    made = next(BLANK)
     if type(out) is float:
         made.node, made.array = new_node(op, inputs, attrs or None, out, (), True in live, depth + 1), None
     else:
@@ -153,10 +153,10 @@ def appended(
 class Handles:
     """How operators give handles of a subclass, where all operands have entries of one type."""
 
-    __slots__ = ("careful", "kind", "made", "new", "of_two", "typed")
+    __slots__ = ("blank", "careful", "kind", "made", "of_two", "typed")
 
     kind: type[Tensor]
-    new: Callable[[], Any]  # makes a handle
+    blank: Iterator[Any]  # of handles to be filled
     typed: Any  # the type of the entries of operands
     made: Any  # that of results
     careful: Sequence[Any]  # while this is not empty, all takes the general path
@@ -201,7 +201,7 @@ def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int, own: Handles | 
     if ny is not b and 1 in reads:
         ny.value = b
     node = new_node(op, (nx, ny), None, out if reads_out else None, shape, True in live, depth)
-    made: Tensor = Tensor() if own is None else own.new()
+    made: Tensor = next(BLANK) if own is None else next(own.blank)
     if own is not None:
         made.kind = own.made
     made.node, made.array, node.handle = node, out, ref(made)
@@ -408,7 +408,7 @@ def _unary(op: Op) -> Function:
             node.value = out
             node.shape = ()
             node.requires_grad = differentiable and source.requires_grad
-            node.seq = node.stamp = next_stamp()
+            node.seq = node.stamp = next(STAMPS)
             if context.script is None or context.place is not None:
                 node.code, node.place = None, context.place
             else:
@@ -417,7 +417,7 @@ def _unary(op: Op) -> Function:
                 if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
                     context.script.locate(node, frame)
             node.guard = context.guard
-            made = Tensor()
+            made = next(BLANK)
             made.node = node
             made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
             return made
@@ -484,7 +484,7 @@ def direct(op: Op, general: Function, own: Handles | None = None) -> Function:
         node.value = out
         node.shape = ()
         node.requires_grad = live
-        node.seq = node.stamp = next_stamp()
+        node.seq = node.stamp = next(STAMPS)
         if context.script is None or context.place is not None:
             node.code, node.place = None, context.place
         else:
@@ -494,10 +494,10 @@ def direct(op: Op, general: Function, own: Handles | None = None) -> Function:
                 context.script.locate(node, frame)
         node.guard = context.guard
         if own is not None:
-            made = own.new()
+            made = next(own.blank)
             made.kind = own.made
         else:
-            made = Tensor()
+            made = next(BLANK)
         made.node = node
         made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
         return made

@@ -17,7 +17,7 @@ from operator import attrgetter
 from sys import _getframe
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.context import STAMPS, current, next_stamp
 from agrad.engine.core.op import Op
 from agrad.engine.errors import Origin
 from agrad.engine.values import Shape, Value, format_number, shape_of
@@ -328,7 +328,7 @@ def new_node(
     node.value = value
     node.shape = shape
     node.requires_grad = requires_grad
-    node.seq = node.stamp = next_stamp()
+    node.seq = node.stamp = next(STAMPS)
     context = current()
     if context.script is None or context.place is not None:
         node.code, node.place = None, context.place

@@ -497,6 +497,9 @@ class Explanation(NamedTuple):
             legend.append(f"not reached: {', '.join(self.unreached)}")
         return "\n".join([fit("\n".join(lines), width).replace(_GLUE, " "), *legend])
 
+    def __repr__(self) -> str:
+        return self.text()
+
 
 def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, name: str | None = None) -> Explanation:
     """The derivatives of `root` by `wrt`, or by every leaf, path by path; at most `limit` of these, and paths of each.

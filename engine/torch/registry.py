@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import CO_VARARGS
+from itertools import repeat, starmap
 from typing import Any
 
 from agrad.engine.core import tensor as core
@@ -104,7 +105,7 @@ def directly(op: Op, slow: Callable[..., Any], kind: Any) -> Callable[..., Any]:
     """An operator that gives a type of entries of floats, in the steps of the engine's own; `slow` takes the others."""
     own = Handles()
     own.kind, own.typed, own.made, own.careful = Tensor, float64, kind, CAREFUL
-    own.new = partial(object.__new__, Tensor)
+    own.blank = starmap(object.__new__, repeat((Tensor,)))
 
     def arrays(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int) -> Any:
         try:

@@ -64,3 +64,7 @@ def test_a_formula_is_shared_by_threads_and_mapped_as_it_is_called():
     np.testing.assert_allclose([y for _, y in sorted(found)], values, rtol=1e-14)
     np.testing.assert_allclose(slopes["b"], [formula.gradient(a=2, b=3, t=t, wrt="b") for t in ts], rtol=1e-14)
     assert formula.export("tex", b=2).count("exp") == 4
+
+
+def test_a_formula_shows_its_text():
+    assert repr(agrad.formula("x**2*y")) == "formula('x**2*y')"

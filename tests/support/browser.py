@@ -148,6 +148,10 @@ class Browser:
         """The window as PNG."""
         return base64.b64decode(self._send("GET", "/screenshot"))
 
+    def printed(self) -> bytes:
+        """The page as PDF."""
+        return base64.b64decode(self._send("POST", "/print", {}))
+
     def close(self) -> None:
         """End the browser and its driver."""
         try:

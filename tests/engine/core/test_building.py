@@ -281,3 +281,28 @@ def test_a_replay_sees_what_the_operation_saw():
     x.set_(3.0)
     y.forward()
     assert y.item() == pytest.approx(3 * before)
+
+
+def test_the_class_makes_a_leaf_as_tensor_does():
+    for value in (2.0, 3, [1.0, 2.0], [[1, 2], [3, 4]], np.arange(3.0), True, ag.tensor([1.0, 5.0])):
+        made, other = ag.Tensor(value), ag.tensor(value)
+        assert (type(made), made.tolist(), made.shape) == (ag.Tensor, other.tolist(), other.shape)
+        assert made.is_leaf
+        assert not made.requires_grad
+    x = ag.Tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 4]
+    assert isinstance(x * x, ag.Tensor)
+    refuses(lambda: ag.Tensor("a"), "not the text")
+    with pytest.raises(TypeError, match="'value'"):
+        ag.Tensor()
+
+
+def test_the_class_of_a_user_is_kept_where_it_is_made():
+    class Named(ag.Tensor):
+        """A tensor with attributes."""
+
+    x = Named([1.0, 2.0], True)
+    x.title = "rates"
+    (x * 3).sum().backward()
+    assert (type(x), x.title, x.grad.tolist()) == (Named, "rates", [3, 3])

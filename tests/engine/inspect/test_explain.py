@@ -220,3 +220,10 @@ def test_many_leaves_stop_at_the_limit_too():
     lines = traced(ag.stack([leaf(1) for _ in range(500)]).sum()).text(width=100).split("\n")
     assert lines[-1] == "… 400 more gradients"
     assert len(lines) == 1 + LIMIT + 2
+
+
+def test_a_prompt_of_python_shows_the_lines():
+    x = leaf([1.0, 2.0])
+    found = explain((x**2).sum())
+    assert repr(found) == str(found) == found.text()
+    assert repr(found).startswith("d(Sum)/d(leaf) = [2, 4] at leaf = [1, 2]\n")
