@@ -41,7 +41,10 @@ def test_a_terminal_shows_the_sessions_of_a_page(page, tmp_path):
     from screens import Terminal
 
     columns, rows = SIZES[page]
-    home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")} | {
+        "COLUMNS": "",
+        "LINES": "",
+    }
     wrong = []
     for session in re.split(r"(?m)^(?=agrad 1>)", "".join(blocks((HERE.parent / page).read_text(encoding="utf-8"))))[
         1:

@@ -745,8 +745,6 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
             fixes.append(corrected(span, f"{name} ± {given[1:-1]}"))
         if name.isidentifier() and name != "x":
             fixes.append(Hint(f"def {name}(x) = …   makes a function of it"))
-        if re.fullmatch(r"\d\d+\(\d\d+\)", name + given):  # as laboratories write a value and its uncertainty
-            fixes.append(corrected(span, f"{name} ± {given[1:-1]}"))
     elif given == "()":
         fixes = [corrected(span, name)]
     fixes = [fix for fix in short(fixes) if isinstance(fix, Hint) or can_be_read(typed([fix])[0])]

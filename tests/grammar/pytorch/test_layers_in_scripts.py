@@ -57,7 +57,7 @@ def closure():
     return loss
 first = lbfgs.step(closure)
 assert (w.data - torch.tensor([-0.5, 0])).abs().max() < 1e-9
-assert torch.distributions.Normal(0, 1).log_prob(0) - -0.918938533204673 < 1e-9
+assert torch.distributions.Normal(0, 1).log_prob(torch.tensor(0.0)) - -0.918938533204673 < 1e-9
 """
 
 
