@@ -2,8 +2,7 @@
 
 `code` makes the code objects; `machine` runs them and has what they call; `places` finds the spans of errors and of
 nodes in frames. `guarded` runs the same code on other values, under guards: so a loop is staged, and the line below a
-prompt is computed. `python` makes code objects of scripts of Python, `guards` has what these call; `crossing` gives
-values of one reading to the other.
+prompt is computed. `python` makes code objects of scripts of Python, `guards` has what these call.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 from agrad.lazy import lazy
 
 if TYPE_CHECKING:
-    from agrad.grammar.run import crossing as crossing
     from agrad.grammar.run import guards as guards
 
 __getattr__ = lazy(__name__)

@@ -28,11 +28,11 @@ from agrad.grammar import reach, runtime
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.reach import REACH, is_special
 from agrad.grammar.results import Noted, Quit, Represented
-from agrad.grammar.run import crossing, python
+from agrad.grammar.run import python
 from agrad.grammar.run.machine import MISSING, Machine, given_to
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL
-from agrad.grammar.runtime import modules
+from agrad.grammar.runtime import crossing, modules
 from agrad.grammar.runtime import python_builtins as builtins
 from agrad.grammar.runtime.builtins import is_result
 from agrad.grammar.syntax import ast

@@ -30,7 +30,6 @@ from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Noted, Printed, Quit, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.run import code as codes
-from agrad.grammar.run import crossing
 from agrad.grammar.run.code import EXACT, HELPERS
 from agrad.grammar.run.places import THUNK, Local, Running, frames, place_of, raised
 from agrad.grammar.runtime import attributes, notes, operations
@@ -708,7 +707,7 @@ class Machine:
     def of_python(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """What is done to a value that Python's reading has made, whose exceptions are told as there."""
         try:
-            return adapted(crossing.for_calculator(function(*args, **options), {}))
+            return adapted(runtime.crossing.for_calculator(function(*args, **options), {}))
         except (AgradError, Quit):
             raise
         except Exception as error:

@@ -425,7 +425,7 @@ class Session:
         machine = self.python if isinstance(statement, ast.Python) else self.machine
         by_python, is_file = syntax.readings.is_in_python(statement.span), statement.span.source.is_file
         if by_python is not self.has_python:
-            run.crossing.cross(self, by_python)
+            runtime.crossing.cross(self, by_python)
         code = machine.statement(statement)
         running = current()
         running.guard = (
@@ -435,7 +435,7 @@ class Session:
         )
         machine.run(code)
         if by_python and isinstance(statement, ast.Variable):
-            run.crossing.cross(self, True)  # the new leaf is a tensor of Python's
+            runtime.crossing.cross(self, True)  # the new leaf is a tensor of Python's
         if isinstance(statement, ast.Python) and not (is_file or self.reads_python):
             self.read_python(True)
             self.emit(Noted(Note("from here on this session reads Python; `calculator` goes back")))
