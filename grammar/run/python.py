@@ -255,11 +255,12 @@ class _Guards(Nodes):
             self.statement.reads.add(target.id)
             value = self.visit(node.value)
             now = self.name(target.id, target)
-            found = self.helped(f"i{op}", node, now, value)
-            if isinstance(node.op, py.Add | py.Sub):
-                test = self.is_real(now)
-                found = self.at(py.IfExp(test, self.at(py.BinOp(now, node.op, value), node), found), node)
-            return self.at(py.Assign([store], found), node)
+            helped = self.at(py.Assign([store], self.helped(f"i{op}", node, now, value)), node)
+            if not isinstance(node.op, py.Add | py.Sub):
+                return helped
+            return self.at(
+                py.If(self.is_real(now), [self.at(py.AugAssign(store, node.op, value), node)], [helped]), node
+            )
         if isinstance(target, py.Attribute):
             name = self.attribute_name(target)
             if is_special(name):

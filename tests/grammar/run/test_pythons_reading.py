@@ -58,6 +58,7 @@ def test_a_name_that_a_function_binds_is_its_own():
 
 
 @each("text", ["import math\nprint(math.sqrt(2), f'{1/3:.3f}', 'ä' * 2)", "print('a', end=' '); print('b')", "print()",
+              "for x in (1, 1.5, 'a', [1]):\n    try: x += {}\n    except TypeError as e: print(e)\n    try: x -= 'b'\n    except TypeError as e: print(e)",
                "def f(x: int = 2, *a: str) -> float:\n    '''Doc.'''\n    y: int\n    z: float = x\n    return z\nprint(f(), f.__doc__)",
                "x = 1; print(x) ; print(x)", "print(*range(3), sep='\\n')", "if 1:\n\tprint(2)", "print('''a\nb''')",
                "class B: pass\nb = B(); v = vars(b); v.update(c=2); v |= {'e': 4}; v['a'] = 1\nprint(v.pop('c'), v.pop('z', 9), v.setdefault('d', 3),"
