@@ -677,15 +677,14 @@ def unsqueeze(input: Any, dim: int) -> Any:
 @public(view=True, title="PermuteBackward0")
 def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
+    if not dims:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     if len(sizes(dims)) != input.ndim:
         raise RuntimeError(f"permute(dims): {len(sizes(dims))} dims for a tensor with {input.ndim} axes")
     axes = [_axis(input, x) for x in sizes(dims)]
-    if sorted_(axes) != [*range(input.ndim)]:
+    if sorted(axes) != [*range(input.ndim)]:
         raise RuntimeError("permute(dims): the dims must name each axis once")
     return engine("permute", input, *axes) if axes else engine("clone", input)
-
-
-sorted_ = sorted
 
 
 @public("transpose", "swapaxes", "swapdims", view=True, title="TransposeBackward0")
