@@ -41,7 +41,7 @@ def test_a_value_comes_through_a_pipe(line, shown, environment, tmp_path):
         ("fish", "agrad eval 'sum(x)' x=@(seq 3 | psub)", "6"),
         ("jq", "agrad eval 'x**2' x=3 --wrt x --json | jq .grad.x", "6\n"),
         ("mlr", "printf 'x\n1\n' | agrad map 'x*2' - | mlr --icsv --ojsonl cat", '{"value": 2}\n'),
-        ("make", "printf 'a:\n\t@agrad eval 1+1\n' | make -f -", "2\n"),
+        ("make", "printf 'a:\n\t@agrad eval 1+1\n' | make --no-print-directory -f -", "2\n"),
         ("env", 'env -i "$(command -v agrad)" eval 1+1', "2\n"),
     ],
 )
