@@ -226,10 +226,6 @@ def _histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     return np.histogram(x, bins, (min, max) if min != max else (x.min(), x.max()))[0] * 1.0
 
 
-def _shift(sign: int) -> Callable[..., Any]:
-    return lambda input, other: (input * 2**other if sign > 0 else input // 2**other).to(input.kind)
-
-
 def _filled_diagonal(self: Any, value: Any, wrap: bool = False) -> Any:
     self.diagonal().fill_(value)
     return self
@@ -310,8 +306,6 @@ install_rows(
         "select_scatter": _scattered("select"),
         "slice_scatter": _scattered("slice"),
         "diagonal_scatter": _scattered("diagonal"),
-        "bitwise_left_shift __lshift__ PLACE": _shift(1),
-        "bitwise_right_shift __rshift__ PLACE": _shift(-1),
         "chain_matmul FUNCTION": lambda *matrices: reduce(T.matmul, matrices),
         "sum_to_size": lambda input, *size: input.sum(
             [at for at in range(input.ndim) if at < input.ndim - len(sizes(size)) or sizes(size)[at - input.ndim] == 1],

@@ -504,16 +504,17 @@ def _of_bits(function: Any, *given: Any) -> Any:
     return tensor_of(function(*arrays))
 
 
-@each("__lshift__", "__rshift__")
+@each("bitwise_left_shift=__lshift__", "bitwise_right_shift=__rshift__", place=True)
 def _shifted(name: str, input: Any, other: Any) -> Any:
     """The bits of whole numbers moved."""
     if int64 not in _bits_of(name, input, other):
-        raise NotImplementedError(f"{name} is not implemented for truths")
-    return _of_bits(np.left_shift if name == "__lshift__" else np.right_shift, input, other)
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    return _of_bits(np.left_shift if "left" in name else np.right_shift, input, other)
 
 
-for _name in ("lshift", "rshift"):
-    give(f"__r{_name}__", checked(_name, lambda self, other, _name=_name: _shifted(f"__{_name}__", other, self)))
+for _name in ("left", "right"):
+    _shift: Any = partial(_shifted, f"bitwise_{_name}_shift")
+    give(f"__r{_name[0]}shift__", checked(f"{_name}_shift", lambda self, other, _shift=_shift: _shift(other, self)))
 
 
 @public("bitwise_not", place=True)
@@ -677,8 +678,6 @@ def unsqueeze(input: Any, dim: int) -> Any:
 @public(view=True, title="PermuteBackward0")
 def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
-    if not dims:
-        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     if len(sizes(dims)) != input.ndim:
         raise RuntimeError(f"permute(dims): {len(sizes(dims))} dims for a tensor with {input.ndim} axes")
     axes = [_axis(input, x) for x in sizes(dims)]
