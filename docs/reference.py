@@ -109,7 +109,9 @@ agrad reads two languages. This page is about the first.
 * **Python**, in `.py` files, and in a session, a notebook or an `.ag` file from its first `import` on. Lists are lists,
   whole numbers are ints, `^` is xor, names follow Python's scopes. `torch`, `numpy` and the modules of Python that a
   script can import are agrad's own; see [pytorch.md](pytorch.md). All of Python is read but `async`, metaclasses, and
-  what reaches into Python's own machinery, within the limits of [SECURITY.md](../SECURITY.md).
+  what reaches into Python's own machinery, within the limits of [SECURITY.md](../SECURITY.md): classes derived from
+  `int`, `str`, `list` or `dict`, `__getattr__` and `__init_subclass__`, `BaseException`, `.__cause__`, `throw` of a
+  generator, `cache_info`, and dataclasses with slots are errors that say so.
 
 A session says once that it reads Python; `calculator` on a line of its own goes back, in a session as in a file.
 """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -100,10 +101,12 @@ class Bench:
             self.work.example = {name: float(first.columns[name][0]) for name in self.wanted.numbers}
         self.compile()
 
-    def pieces(self, part: Part) -> Iterator[Any]:
+    def pieces(self, part: Part) -> Generator[Any, None, None]:
         """The rows of a part."""
         table = self.table.part(part.file, part.groups)
-        return (table.piece(some, self.wanted) for some in table.parts(self.wanted))
+        with closing(table.parts(self.wanted)) as parts:  # else an error would keep them open
+            for some in parts:
+                yield table.piece(some, self.wanted)
 
     def restart(self) -> None:
         """Let the results of a part not depend on the parts before."""
@@ -174,7 +177,8 @@ class FitBench(Bench):
     def _sums(self, ask: Ask, part: Part) -> Sums:
         self.restart()
         self.formulas[0].evaluation.constants = dict(zip(self.names, ask.p.tolist(), strict=True))
-        return summed(ask, (self._rows(piece) for piece in self.pieces(part) if piece.rows))
+        with closing(self.pieces(part)) as pieces:
+            return summed(ask, (self._rows(piece) for piece in pieces if piece.rows))
 
     def _rows(self, piece: Any) -> tuple[Any, Any, Any]:
         """Some rows: see `Sums.take`."""
