@@ -629,7 +629,10 @@ def _viewable(input: Any, shape: tuple[int, ...]) -> bool:
     strides = tuple(8 * step for step in stride(input))
     known = np.lib.stride_tricks.as_strided(np.zeros(1), tuple(input.shape), strides, writeable=False)
     try:
-        known.shape = shape
+        if np.__version__ >= "2.1":
+            known.reshape(shape, copy=False)
+        else:
+            known.shape = shape  # which NumPy 2.5 warns of
     except (AttributeError, ValueError):
         return False
     return True
