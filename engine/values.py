@@ -483,27 +483,29 @@ def format_uncertain(value: float, u: float, precision: int | None = 10, digits:
 
 
 def format_uncertain_as(spec: str, value: float, u: float) -> str:
-    r"""By the format of an f-string: `.1u` for one digit of u, `.3f` for that of both numbers; then, as in the package
-    uncertainties, nothing or `P` for 58.9 ± 3.1, `S` for 58.9(31), `L` for 58.9 \pm 3.1. Raises ValueError.
+    r"""A value and its uncertainty by the format of an f-string.
+
+    `.1u` gives one digit of u, and `.3f` both numbers with three decimals. At the end, as in the package uncertainties,
+    nothing or `P` is for 58.9 ± 3.1, `S` for 58.9(31), `L` for 58.9 \pm 3.1. Raises ValueError for other formats.
     """
-    found = re.fullmatch(r"((?:.?[<>^])?(?:[1-9]\d*)?)(?:\.([1-9])u)?(.*?)([SLP]?)", spec)
+    found = re.fullmatch(r"((?:.?[<>^])?(?:[1-9]\d*)?)(?:\.([1-9])u)?(.*?)([SLP]?)", spec, re.DOTALL)
     assert found is not None  # since its third part takes anything
     width, digits, plain, form = found.groups()
+    wrong = ValueError(f"the format {spec!r} is none for a value with its uncertainty")
     if plain and (digits or form == "S"):
-        raise ValueError
-    shown = (
-        " ± ".join(format(x, plain) for x in (value, u)) if plain else format_uncertain(value, u, 10, int(digits or 2))
-    )
-    both = shown.split(" ± ")
-    (number, shift), (doubt, other) = (text.partition("e")[::2] for text in both)
+        raise wrong
+    text = format_uncertain(value, u, 10, int(digits or 2))
+    if plain:
+        text = " ± ".join(format(x, plain) for x in (value, u))
+    (number, shift), (doubt, other) = (part.partition("e")[::2] for part in text.split(" ± "))
     if form == "S":
-        both = [f"{number}({doubt.replace('.', '').lstrip('0') or '0'}){shift and 'e'}{shift}"]
+        text = f"{number}({doubt.replace('.', '').lstrip('0') or '0'}){shift and 'e'}{shift}"
     elif form == "L":
         if shift != other:
-            raise ValueError
+            raise wrong
         text = rf"{number} \pm {doubt}"
-        both = [rf"({text}) \times 10^{{{int(shift)}}}" if shift else text]
-    return format(" ± ".join(both), f">{width}" if width.isdigit() else width)
+        text = rf"({text}) \times 10^{{{int(shift)}}}" if shift else text
+    return format(text, f">{width}" if width.isdigit() else width)
 
 
 def format_value(value: Any, precision: int | None = 10, u: Any = None) -> str:

@@ -22,6 +22,7 @@ from agrad.torch import grad_fn
 from agrad.torch.registry import (
     NUMBERS,
     TORCH,
+    axis_in,
     checked,
     directly,
     each,
@@ -37,9 +38,6 @@ from agrad.torch.registry import (
     tensor_of,
     viewing,
     whole,
-)
-from agrad.torch.registry import (
-    axis_in as _axis,
 )
 from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, kinded, part_of, typed, write_over
 from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
@@ -231,7 +229,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return arrays.tensordot(a, b, dims)
     for one, other in zip(*dims, strict=True):
-        lengths = a.shape[_axis(a, one)], b.shape[_axis(b, other)]
+        lengths = a.shape[axis_in(a, one)], b.shape[axis_in(b, other)]
         if lengths[0] != lengths[1] and 1 in lengths:  # which is summed, and spread
             a, b = (a, b.sum(other, True)) if lengths[0] == 1 else (a.sum(one, True), b)
     return arrays.tensordot(a, b, dims)
@@ -274,7 +272,7 @@ def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any)
     if dim is None and name in ("argmax", "argmin") and not input.numel():
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
-        _axis(input, one)
+        axis_in(input, one)
         if name in ("amax", "amin", "argmax", "argmin") and input.ndim and not input.shape[one]:
             raise IndexError(f"{name}(): Expected reduction dim {one} to have non-zero size.")
     if dim is not None and not input.ndim:
@@ -295,11 +293,11 @@ def _extreme(name: str, input: Any, *args: Any, **keywords: Any) -> Any:
             raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         return entitle(engine(f"a{name}", input), f"{name.capitalize()}Backward1")
     keep = keywords.pop("keepdim", args[2] if len(args) > 2 else False)
-    if input.ndim and not input.shape[_axis(input, dim)]:
+    if input.ndim and not input.shape[axis_in(input, dim)]:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
     if keywords:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keywords))}'")
-    return _places_of(name)(input, _axis(input, dim), keep)
+    return _places_of(name)(input, axis_in(input, dim), keep)
 
 
 def _places_of(name: str) -> Callable[..., Any]:
@@ -311,7 +309,7 @@ def _places_of(name: str) -> Callable[..., Any]:
 def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[Any, Any]:
     """The entries at one place along an axis for each of the others, and these places."""
     title = f"{name.capitalize()}Backward{int(name == 'median')}"
-    dim = _axis(input, dim)
+    dim = axis_in(input, dim)
     wide = engine("unsqueeze", places, dim)
     values = engine("take_along", input, wide, axis=dim)
     if keep:
@@ -328,7 +326,7 @@ def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dty
         raise TypeError("prod(): argument 'dim' must be int")
     input = _floats(name, input) if name == "mean" and dtype is None else input
     for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
-        _axis(input, one)
+        axis_in(input, one)
     if input.requires_grad and dtype is not None and as_dtype(dtype) is not float64:
         raise RuntimeError(f"{name}(): a tensor that requires grad has no {name} of type {dtype}")
     input = input if dtype is None else to(input, dtype)
@@ -379,13 +377,13 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     if not input.numel() and (float(p) < 0 or p == math.inf):
         raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor")
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
-    found = of_vector(input, float(p), tuple(sorted([_axis(input, x) for x in axes])), keepdim)
+    found = of_vector(input, float(p), tuple(sorted([axis_in(input, x) for x in axes])), keepdim)
     return entitle(found.to(float64), "LinalgVectorNormBackward0")
 
 
 def _order(input: Any, dim: int, descending: bool) -> Any:
     """The places of the entries in order along an axis: nan is the largest."""
-    array, dim = np.asarray(input.value), _axis(input, dim)
+    array, dim = np.asarray(input.value), axis_in(input, dim)
     if descending and np.isnan(array).any():
         return tensor_of(np.lexsort((-array, ~np.isnan(array)), axis=dim))
     return engine("argsort", input, axis=dim, descending=descending)
@@ -403,7 +401,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
 @_lined
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest entries along an axis, and their places."""
-    places = engine("topk_places", input, k=k, axis=_axis(input, dim), largest=largest)
+    places = engine("topk_places", input, k=k, axis=axis_in(input, dim), largest=largest)
     if np.isnan(np.asarray(input.value)).any():
         places = narrow(_order(input, dim, largest), dim, 0, k)
     return _HALVES["topk"](entitle(engine("take_along", input, places, axis=dim), "TopkBackward0"), places)
@@ -423,7 +421,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
             return entitle(median(flat, 0)[0], "MedianBackward0")
         made = engine("amax", engine("where", found, flat, -math.inf))  # equal ones share the gradient
         return entitle(made.to(input.kind), "MedianBackward0")
-    return _middle(input, _axis(input, dim), keepdim)
+    return _middle(input, axis_in(input, dim), keepdim)
 
 
 @_lined
@@ -438,7 +436,7 @@ def _middle(input: Any, dim: int, keepdim: bool) -> Any:
 @each("softmax", "log_softmax")
 def _over_axis(name: str, input: Any, dim: int | None, dtype: Any = None) -> Any:
     """{} along an axis."""
-    axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else _axis(input, dim)
+    axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else axis_in(input, dim)
     return _lined(partial(engine, name))(input.double() if dtype is not None else input, axis=axis)
 
 
@@ -447,7 +445,7 @@ def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     """The differences between neighbours along an axis."""
     if n < 0 or (whole(dim) is not None and not input.ndim):
         raise RuntimeError(f"diff needs an axis and an order that is not negative, not {n}")
-    dim = _axis(input, dim)
+    dim = axis_in(input, dim)
     minus, before = "not_equal" if input.kind is bool_ else "sub", (slice(None),) * dim
     if not n:
         return entitle(engine("clone", input), "CopyBackwards")
@@ -629,7 +627,7 @@ def _viewable(input: Any, shape: tuple[int, ...]) -> bool:
     strides = tuple(8 * step for step in stride(input))
     known = np.lib.stride_tricks.as_strided(np.zeros(1), tuple(input.shape), strides, writeable=False)
     try:
-        if np.__version__ >= "2.1":
+        if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
             known.reshape(shape, copy=False)
         else:
             known.shape = shape  # which NumPy 2.5 warns of
@@ -641,7 +639,7 @@ def _viewable(input: Any, shape: tuple[int, ...]) -> bool:
 @public()
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Some neighbouring axes as one."""
-    start, end = _axis(input, start_dim), _axis(input, end_dim)
+    start, end = axis_in(input, start_dim), axis_in(input, end_dim)
     if not input.ndim:
         return reshape(input, 1)
     if start == end:
@@ -654,7 +652,7 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """One axis as several."""
     if not input.ndim:
         raise RuntimeError("unflatten needs a tensor with an axis")
-    dim = _axis(input, dim)
+    dim = axis_in(input, dim)
     return reshape(input, *input.shape[:dim], *sizes, *input.shape[dim + 1 :])
 
 
@@ -664,7 +662,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     axes = (
         range(input.ndim)
         if dim is None
-        else [_axis(input, x) for x in (dim if isinstance(dim, tuple | list) else (dim,))]
+        else [axis_in(input, x) for x in (dim if isinstance(dim, tuple | list) else (dim,))]
     )
     shape = [n for at, n in enumerate(input.shape) if n != 1 or at not in axes]
     number = 0 if dim is None else 2 if isinstance(dim, tuple | list) else 1
@@ -674,7 +672,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 @public(view=True, title="UnsqueezeBackward0")
 def unsqueeze(input: Any, dim: int) -> Any:
     """With one more axis, of length 1."""
-    dim = _axis(input, dim, 1)
+    dim = axis_in(input, dim, 1)
     return engine("reshape", input, (*input.shape[:dim], 1, *input.shape[dim:]))
 
 
@@ -683,7 +681,7 @@ def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
     if len(sizes(dims)) != input.ndim:
         raise RuntimeError(f"permute(dims): {len(sizes(dims))} dims for a tensor with {input.ndim} axes")
-    axes = [_axis(input, x) for x in sizes(dims)]
+    axes = [axis_in(input, x) for x in sizes(dims)]
     if sorted(axes) != [*range(input.ndim)]:
         raise RuntimeError("permute(dims): the dims must name each axis once")
     return engine("permute", input, *axes) if axes else engine("clone", input)
@@ -693,7 +691,7 @@ def permute(input: Any, *dims: Any) -> Any:
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     axes = [*range(input.ndim)]
-    one, other = _axis(input, dim0), _axis(input, dim1)
+    one, other = axis_in(input, dim0), axis_in(input, dim1)
     if axes:
         axes[one], axes[other] = axes[other], axes[one]
     return engine("permute", input, *axes) if axes else engine("clone", input)
@@ -726,7 +724,7 @@ give("H", property(_matrices_turned))
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Some axes at other places."""
     for axis in (*np.atleast_1d(source), *np.atleast_1d(destination)):
-        _axis(input, axis)
+        axis_in(input, axis)
     return arrays.moveaxis(input, source, destination) if input.ndim else engine("clone", input)
 
 
@@ -764,7 +762,7 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
     """Each entry, so many times."""
     if dim is None:
         input, dim = reshape(input, -1), 0
-    dim = _axis(input, dim)
+    dim = axis_in(input, dim)
     if isinstance(repeats, int):
         shape = input.shape
         wide = engine("expand", unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
@@ -783,7 +781,7 @@ def flip(input: Any, *dims: Any) -> Any:
     if not dims:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     for dim in sizes(dims):
-        _axis(input, dim)
+        axis_in(input, dim)
     if not input.ndim:
         return engine("clone", input)
     return engine("flip", input, axis=sizes(dims))
@@ -817,7 +815,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors along a new axis."""
     if len(tensors) and isinstance(tensors[0], core.Tensor):
-        _axis(tensors[0], dim, 1)
+        axis_in(tensors[0], dim, 1)
     return engine("stack", list(tensors), axis=dim)
 
 
@@ -830,7 +828,7 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Views of pieces along an axis."""
     if not tensor.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim, size = _axis(tensor, dim), split_size_or_sections
+    dim, size = axis_in(tensor, dim), split_size_or_sections
     length = tensor.shape[dim]
     if isinstance(size, int):
         ends = [*range(size, length, size), length]
@@ -847,7 +845,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
     """Pieces whose lengths differ by one at most."""
     if not input.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    pieces = np.array_split(np.arange(input.shape[_axis(input, dim)]), indices_or_sections)
+    pieces = np.array_split(np.arange(input.shape[axis_in(input, dim)]), indices_or_sections)
     starts = accumulate(map(len, pieces), initial=0)
     return tuple([narrow(input, dim, *pair) for pair in zip(starts, map(len, pieces), strict=False)])
 
@@ -855,7 +853,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
 @public()
 def unbind(input: Any, dim: int = 0) -> Any:
     """Views of the entries along an axis."""
-    dim = _axis(input, dim)
+    dim = axis_in(input, dim)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
 
@@ -870,7 +868,7 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """A piece along an axis."""
     if not input.ndim or length < 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor, or to a length below 0")
-    dim, start = _axis(input, dim), int(start)
+    dim, start = axis_in(input, dim), int(start)
     count = input.shape[dim]
     if not -count <= start <= count:
         raise IndexError(f"start out of range (expected to be in range of [{-count}, {count}], but got {start})")
@@ -916,7 +914,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
 @public(view=True, title="UnfoldBackward0")
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows along an axis, their entries along a new last one."""
-    dim = _axis(input, dimension)
+    dim = axis_in(input, dimension)
     is_line = input.ndim > 0
     input = input if is_line else engine("reshape", input, (1,))
     if step <= 0 or size > input.shape[dim]:
@@ -1174,13 +1172,13 @@ def _need_places(name: str, index: Any) -> None:
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """The entries at places along an axis."""
     _need_places("gather", index)
-    _axis(input, dim)
+    axis_in(input, dim)
     if max(input.ndim, index.ndim) < 2 and input.ndim != index.ndim:
         flat = reshape(index, -1)
         return _reshaped(engine("getitem", reshape(input, -1), _beside(reshape(input, -1), 0, flat)), *index.shape)
     if not input.ndim and not index.ndim:
         return engine("clone", input)
-    return engine("getitem", input, _beside(input, _axis(input, dim), index))
+    return engine("getitem", input, _beside(input, axis_in(input, dim), index))
 
 
 @public(title="IndexSelectBackward0")
@@ -1236,7 +1234,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None
     """Entries put at places along an axis."""
     _need_places("scatter", index)
     src = _fitted("scatter", value if src is None else src, input)
-    places = _beside(input, _axis(input, dim), index)
+    places = _beside(input, axis_in(input, dim), index)
     if reduce == "add":
         return scatter_add(
             input, dim, index, src if isinstance(src, core.Tensor) else TORCH["full"](index.shape, float(src))
@@ -1251,7 +1249,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """Entries added at places along an axis."""
     _need_places("scatter_add", index)
-    places = _beside(input, _axis(input, dim), index)
+    places = _beside(input, axis_in(input, dim), index)
     added = engine("scatter", _source(src, index, places), places, tuple(input.shape))
     return engine("add", input, added)
 
@@ -1261,7 +1259,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     """Entries joined at places along an axis: by sum, mean, prod, amax or amin."""
     if reduce == "sum" and include_self:
         return scatter_add(input, dim, index, src)
-    dim = _axis(input, dim)
+    dim = axis_in(input, dim)
     found: dict[tuple[int, ...], list[Any]] = {}
     for at in np.ndindex(*index.shape):
         place = (*at[:dim], int(index.value[at]), *at[dim + 1 :])
@@ -1276,7 +1274,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """Slices added at places along an axis."""
     if source.ndim != input.ndim:
         raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
-    if source.ndim and index.numel() != source.shape[_axis(input, dim)]:
+    if source.ndim and index.numel() != source.shape[axis_in(input, dim)]:
         raise RuntimeError("index_add_(): Number of indices should be equal to source.size(dim)")
     where_ = _slices("index_add", input, dim, index)
     added = engine("scatter", source if alpha == 1 else source * alpha, where_, tuple(input.shape))
@@ -1288,7 +1286,7 @@ def _slices(name: str, input: Any, dim: int, index: Any) -> tuple[Any, ...]:
     _need_places(name, index)
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
-    dim, places = _axis(input, dim), np.atleast_1d(np.asarray(index.value)).astype(np.intp)
+    dim, places = axis_in(input, dim), np.atleast_1d(np.asarray(index.value)).astype(np.intp)
     length = input.shape[dim] if input.ndim else 1
     first = -length if name == "index_fill" else 0
     if places.size and not (first <= places.min() and places.max() < length):
@@ -1348,7 +1346,7 @@ def cummax(input: Any, dim: int) -> Any:
     """The largest entry so far along an axis, and its place."""
     if not input.numel():
         return _HALVES["cummax"](engine("clone", input), input.long())
-    array, dim = np.asarray(input.value), _axis(input, dim)
+    array, dim = np.asarray(input.value), axis_in(input, dim)
     best = np.maximum.accumulate(array, dim)
     steps = np.arange(array.shape[dim]).reshape([-1 if at == dim else 1 for at in range(array.ndim)])
     places = tensor_of(np.maximum.accumulate(np.where((array == best) | np.isnan(array), steps, 0), dim))
@@ -1402,8 +1400,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
         if decimals is None
         else entitle(engine("round", input, digits=decimals), "RoundBackward1")
     ),
-    "cumsum PLACE": _lined(lambda input, dim, dtype=None: engine("cumsum", input, axis=_axis(input, dim))),
-    "cumprod PLACE": _lined(lambda input, dim, dtype=None: engine("cumprod", input, axis=_axis(input, dim))),
+    "cumsum PLACE": _lined(lambda input, dim, dtype=None: engine("cumsum", input, axis=axis_in(input, dim))),
+    "cumprod PLACE": _lined(lambda input, dim, dtype=None: engine("cumprod", input, axis=axis_in(input, dim))),
     "argsort": _lined(lambda input, dim=-1, descending=False, stable=False: _order(input, dim, descending)),
     "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
         "nansum" if input.kind is float64 else "sum", input, dim, keepdim
@@ -1444,11 +1442,11 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
     "chunk": lambda input, chunks, dim=0: (
         split(input, -(-input.shape[dim] // chunks), dim)
-        if input.ndim and input.shape[_axis(input, dim)]
+        if input.ndim and input.shape[axis_in(input, dim)]
         else split(input, [0] * chunks, dim)
     ),
     "select VIEW SelectBackward0": lambda input, dim, index: engine(
-        "getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)
+        "getitem", input, (slice(None),) * axis_in(input, dim) + (int(index),)
     ),
     "diagflat": lambda input, offset=0: diag_embed(reshape(input, -1), offset),
     "diag": lambda input, diagonal=0: (
@@ -1519,7 +1517,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         return gather(reshape(input, -1), 0, reshape(indices, -1))
     if input.ndim != indices.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions")
-    dim = _axis(input, dim)
+    dim = axis_in(input, dim)
     wide = broadcast(*[(*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices)])
     return gather(
         expand(input, *wide[:dim], input.shape[dim], *wide[dim + 1 :]),

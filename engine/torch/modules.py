@@ -20,7 +20,7 @@ from agrad.engine.values import np
 from agrad.torch import autograd, creation, distributions, func, tools
 from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
-from agrad.torch.registry import TORCH, checked, engine, named, need_types, plain, requirement
+from agrad.torch.registry import TORCH, checked, engine, named, plain, requirement
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
 from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
@@ -101,10 +101,8 @@ def _layer(name: str, found: Any) -> Any:
         args = _in_front(args, keywords)
         if args and isinstance(args[0], tools.PackedSequence):
             return tools.run_packed(found.forward, self, *args, **keywords)
-        need_types(function, args)
+        check((*args, self.weight) if name in ("PReLU", "Embedding") else args, keywords)
         given = (*args, *keywords.values())
-        if name in ("PReLU", "Embedding"):
-            check((*args, self.weight), {})
         try:
             made = found.forward(self, *args, **keywords)
             if name.startswith(_STRICT[1:]) and given[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
@@ -307,14 +305,13 @@ def _function(name: str, found: Any) -> Any:
         return None
 
     def call(*args: Any, **keywords: Any) -> Any:
+        for left_out in ("size_average", "reduce"):
+            keywords.pop(left_out, None)
+        args = _in_front(args, keywords)
         if name == "binary_cross_entropy" and not np.all((args[0].value >= 0) & (args[0].value <= 1)):
             raise RuntimeError("all elements of input should be between 0 and 1")
         if name.startswith("binary_cross_entropy") and len(args) > 1 and args[0].shape != args[1].shape:
             raise ValueError(f"{name}: the target has shape {args[1].shape}, and the input {args[0].shape}")
-        for left_out in ("size_average", "reduce"):
-            keywords.pop(left_out, None)
-        args = _in_front(args, keywords)
-        need_types(name, args)
         x = args[0] if args else None
         is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
         if name == "threshold" and isinstance(x, Tensor):

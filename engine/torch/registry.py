@@ -5,7 +5,7 @@ A function of PyTorch is a function of the engine where only names differ; see `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from inspect import CO_VARARGS
 from itertools import repeat, starmap
@@ -149,30 +149,26 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
 
 
 # What functions ask of their operands: those without truths, of floats alone, with a second operand that is no number,
-# of operands of one type, of so many axes at least, and with places first.
+# of operands of one type, of so many axes at least, with places first, and with a target of classes or of floats.
 _ASKED = {
     "no truths": "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 "
     "hardtanh softsign tanhshrink topk trace threshold addcmul",
     "floats": "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid "
-    "hypot logaddexp dist lerp matrix_rank cdist rand_like randn_like",
+    "hypot logaddexp dist lerp matrix_rank cdist rand_like randn_like mse_loss smooth_l1_loss",
+    "a float first": "huber_loss kl_div soft_margin_loss hinge_embedding_loss glu gumbel_softmax",
     "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "
     "matmul outer heaviside kron dot vdot inner cdist cross",
     "alike": "heaviside cross prelu cdist lerp solve tensordot",
     "two axes": "cdist matrix_rank matrix_norm",
     "places": "embedding",
+    "classes": "cross_entropy nll_loss",
+    "a float target": "binary_cross_entropy binary_cross_entropy_with_logits kl_div",
 }
 _ASKING = {
     name: {word for word, names in _ASKED.items() if name in names.split()}
     for name in " ".join(_ASKED.values()).split()
 }
 _OF_PYTHON = frozenset({"unique", "norm"})  # functions that know no names of NumPy's for their arguments
-# The type that one operand of a function of torch.nn.functional must have, and its place.
-_TYPES = {
-    "cross_entropy": (1, int64),
-    "nll_loss": (1, int64),
-    "binary_cross_entropy": (1, float64),
-    "binary_cross_entropy_with_logits": (1, float64),
-}
 
 
 def requirement(name: str) -> Callable[..., None] | None:
@@ -180,7 +176,8 @@ def requirement(name: str) -> Callable[..., None] | None:
     asked = _ASKING.get(name)
     if asked is None:
         return None
-    refused = (bool_, int64) if "floats" in asked else (bool_,) if "no truths" in asked else ()
+    refused = (bool_, int64) if asked & {"floats", "a float first"} else (bool_,) if "no truths" in asked else ()
+    wanted = int64 if "classes" in asked else float64 if "a float target" in asked else None
 
     def check(args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         if "tensors" in asked and len(args) > 1:
@@ -193,7 +190,13 @@ def requirement(name: str) -> Callable[..., None] | None:
             raise RuntimeError(f"{name}(): expected operands of one type, but got {', '.join(map(repr, kinds))}")
         if "places" in asked and kinds[0] is not int64:
             raise RuntimeError(f"{name}(): Expected indices of type torch.int64, but got {kinds[0]}")
-        if given and given[0] is args[0] and "dtype" not in keywords and all(kind in refused for kind in kinds[:2]):
+        target: Any = args[1] if len(args) > 1 else keywords.get("target")
+        is_other = wanted is not None and isinstance(target, core.Tensor) and dtype_of(target) is not wanted
+        if is_other and not (name == "cross_entropy" and target.shape == args[0].shape):  # then they are probabilities
+            fix = f".{'long' if wanted is int64 else 'double'}() makes it so"
+            raise RuntimeError(f"{name}: the target must be {wanted!r}, and not {dtype_of(target)!r}: {fix}")
+        first = kinds[: 1 if "a float first" in asked else 2]
+        if given and given[0] is args[0] and "dtype" not in keywords and all(kind in refused for kind in first):
             dim = keywords.get("dim", args[1] if len(args) > 1 and name in _ALONG else None)
             if dim is not None:
                 whole(dim) if name != "median" else axis_in(given[0], dim)
@@ -218,18 +221,6 @@ def axis_in(x: Any, dim: Any, more: int = 0) -> int:
     if not -count <= whole(dim) < count:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
     return int(dim % count)
-
-
-def need_types(name: str, args: Sequence[Any]) -> None:
-    """Refuse a target, or rows, of another type than a function of torch.nn.functional takes."""
-    place, wanted = _TYPES.get(name, (0, float64))
-    x = args[place] if name in _TYPES and place < len(args) else None
-    if not isinstance(x, core.Tensor) or dtype_of(x) is wanted:
-        return
-    if name != "cross_entropy" or x.shape != args[0].shape:  # of that shape they are probabilities
-        made = "long" if wanted is int64 else "double"
-        what = ("the input", "the target")[place]
-        raise RuntimeError(f"{name}: {what} must be {wanted!r}, and not {dtype_of(x)!r}: .{made}() makes it so")
 
 
 def into(out: Any, found: Any) -> Any:

@@ -56,6 +56,9 @@ def test_no_format_leaves_an_uncertainty_out():
         with pytest.raises(AgradError, match="format") as error:
             said(text)
         assert error.value.kind == "type", text
+    for spec in ("d", ".2fS", ".0u", ".2eL", "\n"):
+        with pytest.raises(ValueError, match=r"(?i)format"):
+            format(uncertain(1.234, 0.045), spec)
     assert f"{uncertain(1.234, 0.045):.1uS} {uncertain(1.234, 0.045):.1f}" == "1.23(4) 1.2 ± 0.0"
 
 
