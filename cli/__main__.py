@@ -62,9 +62,10 @@ def process() -> NoReturn:
     try:
         sys.meta_path.insert(0, Finder)
         from agrad.cli.main import main  # here, so that its imports also benefit
-        from agrad.cli.terminal import stand_ins, stop_once
+        from agrad.cli.terminal import stand_ins, stop_once, unraisable
 
         signal.signal(signal.SIGINT, stop_once)
+        sys.unraisablehook = unraisable
         stand_ins(streams)  # a name with π must not fail in a locale without it
         main()
     except SystemExit as end:

@@ -26,12 +26,22 @@ __getattr__ = lazy(__name__)
 # Ctrl-C.
 
 INTERRUPTED, TIMED_OUT = 130, 124  # exit codes
+_LATER = 0.01  # seconds
 
 
 def stop_once(number: int, frame: object) -> NoReturn:
     """Handle SIGINT: the first Ctrl-C stops the statement; those directly after it do not stop its rollback."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def unraisable(lost: Any) -> None:
+    """Handle what was raised where nothing can hear it, as in the `__del__` of an object: Ctrl-C comes again, later."""
+    if lost.exc_type is KeyboardInterrupt:
+        signal.signal(signal.SIGINT, stop_once)
+        rare.threading.Timer(_LATER, rare._thread.interrupt_main).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 @contextmanager

@@ -132,7 +132,7 @@ class Python(builtins.Builtins, Machine):
         hook, tree = sys.unraisablehook, code.co_filename.tree  # type: ignore[attr-defined]
         self.deleting = tree.deletes
         self._know_answers(tree)
-        sys.unraisablehook = _unheard
+        sys.unraisablehook = partial(_unheard, hook)
         try:
             found = super().run(code)
             self._keep_recording()
@@ -631,5 +631,7 @@ class _Manager:
         return is_told and self.exit(self.inner, kind, error, None)
 
 
-def _unheard(_: object) -> None:
-    """What is raised while an object goes, where no one hears it."""
+def _unheard(hook: Any, lost: Any) -> None:
+    """What is raised while an object goes, where no one hears it; but a signal is not the object's."""
+    if lost.exc_type is KeyboardInterrupt:
+        hook(lost)
