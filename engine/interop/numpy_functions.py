@@ -238,6 +238,13 @@ def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> An
     return ag.add(ag.mul(start, 1.0 - share), ag.mul(stop, share))
 
 
+def _nested(object: Any, dtype: Any = None) -> Any:
+    """The array of nested lists of Tensors and numbers, with their graphs: `np.array([[x, 1], [1, x]], like=x)`."""
+    if dtype is not None and np.dtype(dtype) != np.float64:
+        raise AgradError("type", "np.array of Tensors has no other dtype: all values are float64")
+    return ag.stack([_nested(one) for one in object]) if isinstance(object, list | tuple) else operand(object)
+
+
 # Linear algebra
 
 _Eigen = namedtuple("_Eigen", "eigenvalues eigenvectors")
@@ -313,6 +320,8 @@ MADE: dict[str, Function] = {
     "vecdot": lambda x1, x2: ag.sum(ag.mul(x1, x2), -1),
     "matvec": lambda x1, x2: ag.squeeze(ag.matmul(x1, ag.unsqueeze(x2, -1)), -1),
     "vecmat": lambda x1, x2: ag.squeeze(ag.matmul(ag.unsqueeze(x1, -2), x2), -2),
+    "array": _nested,
+    "asarray": lambda a, dtype=None: _nested(a, dtype),
     "where": _where,
     "select": _select,
     "isclose": _isclose,

@@ -7,9 +7,10 @@ arrays call as well, and in `__array_function__` for all other functions. Here t
 function, so that a plain NumPy function is differentiable unchanged: `numpy_functions` has the table. What agrad cannot
 do raises an AgradError that names the function, since a result that had lost its graph would be a wrong derivative.
 
-NumPy does not ask everywhere. For a list of Tensors (`np.array([x, y])`, `np.sum([x, y])`), in the methods of arrays
-(`a.dot(x)`), in `a[:] = x`, `np.full(3, x)`, `np.vectorize` and `np.random` it wants an array, in `__array__`; for one
-entry, `a[0] = x`, only a number. Both are refused for a Tensor that requires grad: use `x.numpy()` or `float(x)` there.
+NumPy does not ask everywhere. For a list of Tensors (`np.array([x, y])` without `like=x`, `np.sum([x, y])`), in the
+methods of arrays (`a.dot(x)`), in `a[:] = x`, `np.full(3, x)`, `np.vectorize` and `np.random` it wants an array, in
+`__array__`; for one entry, `a[0] = x`, only a number. Both are refused for a Tensor that requires grad: use `x.numpy()`
+or `float(x)` there.
 
 What cannot be refused is the number that a call asks for: `a.fill(x)`, `np.fromiter([x, y], float)`, `np.float64(x)`
 and `a.itemset(0, x)`, with a Tensor of one entry, cannot be told from `float(x)`, and lose the graph as it does. An
@@ -55,7 +56,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     """The entries for NumPy, read only unless they are copied; of a Tensor that requires grad, for pictures alone."""
     if self.requires_grad and not _is_drawn():
         message = f"{self.node.spell()} requires grad: NumPy would make a plain array of it, without the graph"
-        together = Hint("np.stack([x, y]) or np.concatenate([x, y]) to put several together: np.mean(np.stack([x, y]))")
+        together = Hint("np.array([[x, 1], [1, y]], like=x) to put several together, np.mean(np.stack([x, y]))")
         method = Hint("np.dot(a, x) for a.dot(x), np.concatenate for np.r_, np.column_stack for np.c_")
         alone = Hint("x.numpy() or x.detach() for the value alone")
         raise AgradError("type", message, fixes=[alone, together, method])
