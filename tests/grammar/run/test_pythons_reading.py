@@ -45,6 +45,12 @@ MEANT = {
     "import torch.nn as nn\nclass N(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     "        self.a = nn.Linear(2, 1)\n    def forward(self, x): return self.a(x)\n"
     "print(len(list(N().parameters())), N()(nn.Linear(2, 2).weight).shape[0])": "2 2",
+    "xs = [1]\nxs.append(xs)\nprint(xs, xs[1] is xs)": "[1, [...]] True",
+    "a = [1]\nlazy = enumerate(a), zip(a, a), map(str, a), filter(None, a)\na.append(2)\nprint(*map(list, lazy))": (
+        "[(0, 1), (1, 2)] [(1, 1), (2, 2)] ['1', '2'] [1, 2]"
+    ),
+    "import torch\nx = torch.tensor(2.0, requires_grad=True)\n(x*x).backward()\ng = x.grad\n(x*x).backward()\n"
+    "print(g)": "tensor(8.)",
 }
 
 
