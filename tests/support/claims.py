@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +41,10 @@ TERMINALS = re.compile(
 PYTHON = re.compile(
     r" object at 0x|<class |<function|<built-in|Traceback|\bTensor\(|\bToken\(|\bSpan\(|np\.\w+\(|\barray\("
 )
+
+
+# Functions from which nothing can be raised: of hypothesis, of a WeakSet, and of what is taken out of memory.
+UNHEARD = ("gc_callback", "_remove", "__del__")
 
 
 class Slow(KeyboardInterrupt):
@@ -168,7 +173,7 @@ def alarm() -> Iterator[None]:
     """What needs longer than its time is interrupted, as by Ctrl-C; warnings are errors, and no file is touched."""
 
     def ring(number: int, frame: Any) -> None:
-        if frame.f_code.co_name == "gc_callback":  # of hypothesis, from which nothing can be raised
+        if any(one.f_code.co_name in UNHEARD for one, _ in traceback.walk_stack(frame)):
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.001)
         else:
             raise Slow
