@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies
 from workshops import equipped, put_data
 
+from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.context import current
 
 # The same cases at each run, so that a change is judged by what it changes; `make explore` looks for new ones.
@@ -36,11 +37,14 @@ def _first_property(_):
 def _apart():
     """Nothing of a test shows in those that come later.
 
-    What it has read as plain data would be a guard of their graphs; with a limit of the process's memory, no browser starts.
+    What it has read as plain data would be a guard of their graphs; while there is a hook, no loop is compiled; with a
+    limit of the process's memory, no browser starts.
     """
-    current().guard = None
+    current().guard, others = None, [*HOOKED]
+    HOOKED.clear()
     before = resource.getrlimit(resource.RLIMIT_AS)
     yield
+    HOOKED.update(others)
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
