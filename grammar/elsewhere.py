@@ -10,6 +10,8 @@ from agrad.engine.text import beside, tables
 TABLES = tables(beside(__file__, "elsewhere.txt"))
 RENAMED, RECIPROCALS, OF_DEGREES, WORDS = (TABLES[name] for name in ("renamed", "reciprocals", "degrees", "words"))
 READERS = frozenset(TABLES["readers"])
+# Functions of school mathematics that have other names here.
+SCHOOL = frozenset("ln lg tg arctg arcsin arccos arctan".split()) | RECIPROCALS.keys() | OF_DEGREES.keys()
 
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {

@@ -27,7 +27,7 @@ from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, primed, short, syntax_error
-from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, raised, rewritten
+from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, rewritten
 from agrad.grammar.syntax.keywords import ALONE, COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
 from agrad.grammar.syntax.parser import can_be_read, parse
 from agrad.lazy import pattern
@@ -733,16 +733,12 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     fixes: list[str] = []
     if isinstance(value, str) and (derivative := primed(Span(span.source, span.start + 1, span.start + 2))):
         return derivative  # `f'(x) + g'(x)`, and `f''(x)`, where `f'` begins a text
-    if isinstance(value, float) and (power := _power_of(value, given, span)):
-        fixes = [power]
-    elif isinstance(value, Tensor) and (places := _from_one(given, value.shape)):
+    if isinstance(value, Tensor) and (places := _from_one(given, value.shape)):
         fixes = [f"{corrected(span, f'{name}[{places}]')}   an entry: the first has the index 0"]
     elif name in FUNCTIONS:
         fixes = [f"del {name}   brings the function back"]
     elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
         fixes = [corrected(span, f"{name}*{given}")]
-        if (u := re.fullmatch(r"\d\d+\((\d+)\)", span.text)) and float(u[1]) < float(name):  # of measured: 100(10)
-            fixes.append(corrected(span, f"{name} ± {given[1:-1]}"))
         if name.isidentifier() and name != "x":
             fixes.append(Hint(f"def {name}(x) = …   makes a function of it"))
     elif given == "()":
@@ -773,15 +769,3 @@ def _from_one(given: str, shape: Shape) -> str:
     numbers = [int(one) for one in re.findall(r"\d+", given)] if re.fullmatch(r"\([\d, ]{1,40}\)", given) else []
     fits = len(numbers) <= len(shape) and all(0 < one <= length for one, length in zip(numbers, shape, strict=False))
     return ", ".join(str(one - 1) for one in numbers) if fits else ""
-
-
-_RAISED = pattern(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?|(⁻))?$")
-
-
-def _power_of(value: float, given: str, span: Span) -> str:
-    """`sin^2(x)`: the line with `sin(x)^2`, and with `asin(x)` for `sin^-1(x)`; else empty."""
-    before = _RAISED.search(span.source.text[: span.start])
-    if before is None or before[1] not in FUNCTIONS:
-        return ""
-    instead = raised(before[1], given, format_number(value), bool(before[2] or before[3]))
-    return corrected(Span(span.source, before.start(), span.end), instead)

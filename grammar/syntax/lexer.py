@@ -9,7 +9,7 @@ tokens, which the parser raises and the highlighter colours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Self, TypeAlias
 
@@ -19,7 +19,8 @@ from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import keywords
-from agrad.grammar.syntax.errors.messages import corrected, primed, readings, short, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, primed, short, syntax_error
+from agrad.grammar.syntax.implied import left_out
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
@@ -52,6 +53,7 @@ _FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
 _SPACE_COLON = r"[ \t]*:"
 TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
 _REST_OF_LINE = r"[^\r\n]*"
+_POWER = rf"[ \t]*(?:\^|\*\*|[{''.join(keywords.SUPERSCRIPTS)}⁻])"
 _MAGIC = r"(%{1,2}[a-z]\w*)([^\r\n]*)"
 FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
 # What may follow the expression in the braces of an f-string.
@@ -90,14 +92,19 @@ class Input:
         self.taken: list[Token] = []
         self.ahead = read(source, text)
 
-    def lex(self, parser: Any = None) -> Iterator[Token]:
-        """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
+    def lex(self, parser: Any, reduce: Callable[[Any, str], None] = keywords.reduce) -> Iterator[Token]:
+        """The tokens of a text for lark's parser, with the signs that are left out, up to the first lexical error.
+
+        That is raised. `reduce`: what applies the rules that end before a token.
+        """
         for item in self.ahead:
             if isinstance(item, AgradError):
                 raise item
+            if sign := left_out(self.source.text, self.taken, item, parser):
+                reduce(parser, sign)
+                yield Token(sign, "", item.start_pos, item.start_pos)
+            reduce(parser, item.type)
             self.taken.append(item)
-            if parser is not None:
-                keywords.reduce(parser, item.type)
             yield item
 
 
@@ -326,8 +333,8 @@ class _Scanner:
             end += 1  # a mark on the letter before, which is no character of a word by itself; not the `·` of x·y
         word = self.text[self.position : end]
         if not word.isascii():
-            if word == "π":
-                yield self.read_as(end)
+            if word == "π" or (word[0] == "π" and self.previous == "NUMBER" and self.text[self.position - 1].isdigit()):
+                yield self.read_as(self.position + 1)  # 2πr
                 return
             yield from self.foreign_word(word, end)
             return
@@ -396,7 +403,7 @@ class _Scanner:
             yield from self.unreadable("", self.position + 1)
 
     def number(self, kind: str, end: int) -> Iterator[Item]:
-        """A number; an error if a letter or a dot follows at once."""
+        """A number; an error if a dot or a digit follows at once, or what is no name."""
         start = self.position
         yield self.token(kind, end)
         follower = self.text[end : end + 1]
@@ -411,20 +418,18 @@ class _Scanner:
         run = re.compile(r"[\w.]*").match(self.text, end)
         rest = run.group() if run else ""
         number = self.text[start:end]
-        factor = re.match(r"[^\W\d_]\w*", rest)
-        if not factor or rest in ("e", "E") or (number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)):
+        is_exponent = rest in ("e", "E") and not re.compile(_POWER).match(self.text, end + 1)
+        is_based = number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)
+        if not re.match(r"[^\W\d_]", rest) or is_exponent or is_based:
             problem = self.wrong("bad number", start, end + len(rest), number=number + rest)
             if ends := re.fullmatch(r"(\d+)\.+(\d+)", number + rest):
                 problem.fixes = self.counted(start, end + len(rest), *map(int, ends.groups())) or problem.fixes
             yield problem
+        elif rest in ("i", "j"):
+            product = f"{number}*{rest}"
+            yield self.wrong("imaginary", end, end + 1, number=number + rest, name=rest, instead=product)
         else:
-            name, at = factor.group(), Span(self.source, start, end)
-            if name in ("i", "j") and name == rest:
-                product = f"{number}*{name}"
-                yield self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=product)
-            else:
-                fixes = readings(at, name) if name not in keywords.PYTHON else [corrected(at, f"{number} ")]
-                yield self.wrong("number and name", end, end + len(name), fixes=fixes, number=number, name=name)
+            return
         self.position = end + len(rest)
 
     def counted(self, start: int, end: int, low: int, high: int) -> list[str]:

@@ -12,16 +12,14 @@ from itertools import pairwise
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.elsewhere import RECIPROCALS
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
-from agrad.grammar.syntax.errors.notation import function_named, spelled_out
+from agrad.grammar.syntax.errors.notation import spelled_out
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
 
 _NOTHING_MORE = frozenset({"_NEWLINE", "$END", "SEMICOLON"})
 _INFIX = {"mod": "%", "div": "//", "rem": "%"}
-_BEFORE_NAMES = words("then at by over wrt respect near")  # after a number, these are no units
 _DERIVATIVES = words("derivative gradient derive diff differentiate differential")
 
 # The words after the operands of a command, also those that are words of Python: these are options everywhere.
@@ -73,36 +71,6 @@ def _assigned(context: ErrorContext) -> AgradError | None:
     return context.wrong("becomes", Span(context.source, place, place + 2), fixes=[instead])
 
 
-_TERM = re.compile(r"\d+(?:\.\d*)?[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*[-+])")
-
-
-def _uncalled(context: ErrorContext) -> AgradError | None:
-    """`sin x`, and `y = 2*sin x + 1`."""
-    function, bad = context.previous, context.bad
-    name = (function_named(function) or RECIPROCALS.get(function, "")) if function.type == "NAME" else ""
-    if not name or (function in SHAPES and function is context.head):
-        return None
-    if bad.type not in ("NAME", "NUMBER") or context.breaks_between(function, bad):
-        return None
-    plain, call = context.next_type not in ("LPAR", "_LSQB", "_DOT"), context.across(function, bad)
-    if function in RECIPROCALS and plain:
-        return context.wrong("brackets", bad, fixes=[corrected(call, f"(1/{name}({bad}))")], name=function)
-    # `trace` is of a matrix, or of a backward
-    traced = name == "trace" and function is context.head and bad.type == "NAME"
-    fixes = [f"backward {bad} trace   shows each step of it"] if traced else []
-    if plain:
-        fixes.append(corrected(call, f"{name}({bad})"))
-    right = context.rest_of_line(bad.start_pos)
-    if first := _TERM.match(right):  # `cos 3x + 1`
-        place = context.until(function, bad.start_pos + first.end())
-        fixes.append(multiplied(corrected(place, f"{name}({first[0]})")))
-    right = right.partition("#")[0].rstrip()
-    if not context.open and right != bad:
-        place = context.until(function, bad.start_pos + len(right))
-        fixes.append(corrected(place, f"{name}({multiplied(right)})"))
-    return context.wrong("brackets", bad, fixes=fixes, name=function)
-
-
 def _root(context: ErrorContext) -> AgradError | None:
     """`√x²`, which is the root of the square in books, and the square of the root on calculators."""
     bad = context.bad
@@ -142,10 +110,8 @@ def _infix(context: ErrorContext) -> AgradError | None:
             known = Hint(f"forward {left} with {given[1].strip()}   if {left} has been computed already")
             fixes = [known, fix] if left.isidentifier() else [fix]
             return context.wrong("at", bad, fixes=fixes, word=bad)
-    in_range = any(token.type == "_IN" for token in context.statement)  # `for x in 0..1 path`
-    is_unit = bad not in FUNCTIONS and bad not in _BEFORE_NAMES and not context.open and not in_range
-    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and is_unit:
-        return context.wrong("units", bad)
+    if bad == "to" and len(context.before) > 1 and context.before[-2].type == "NUMBER":
+        return context.wrong("units", previous)
     return None
 
 
@@ -209,7 +175,7 @@ def _misspelt_header(context: ErrorContext) -> AgradError | None:
     return context.wrong("no command", head, *likely, word=head)
 
 
-RECOGNISERS: Recognisers = (_option, _assigned, _misspelt_header, _derivative, _root, _declared, _infix, _uncalled)
+RECOGNISERS: Recognisers = (_option, _assigned, _misspelt_header, _derivative, _root, _declared, _infix)
 
 
 # Recognisers of signs of other languages: `===`, `%*%`, `.*`, `1:3`, `@(x) x^2`, `[1 2; 3 4]`.

@@ -25,7 +25,6 @@ from functools import cache
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
 from agrad.engine.text import beside, truncate
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 from agrad.lazy import pattern
 
 
@@ -77,11 +76,7 @@ _COMMENT = r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$"""
 _PRODUCT = pattern(
     r"(?P<sign>(?:\^|\*\*|/|%|÷|√)[ \t]*-?[ \t]*)?(?<![\w.])(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<name>[^\W\d]\w*)"
 )
-# What belongs to the second factor: a call, and a power.
-_FACTOR = pattern(rf"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[{''.join(SUPERSCRIPTS)}]+)?(?![\w.(\[])")
-_IN_BRACES = pattern(r"(\^|\*\*)\{([^{}]*)\}")
 _EXPONENT = pattern(r"\d+(?:\.\d*)?[eE]\d*")
-_DEFINITION = pattern(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
 _PRIMED = pattern(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
 _SEVERAL = pattern(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
 
@@ -116,26 +111,6 @@ def multiplied(text: str) -> str:
         return found[0] if is_kept else f"{found['number']}*{found['name']}"
 
     return _PRODUCT.sub(written, text)
-
-
-def readings(number: Span, name: str) -> list[str]:
-    """The line of `2x` with its sign; two lines where `1/2x` may be `1/(2*x)` or `1/2*x`. The name follows at once."""
-    source, end = number.source, number.end + len(name)
-    if name in ("deg", "degree", "degrees"):
-        return [corrected(Span(source, number.start, end), f"deg2rad({number.text})")]
-    line_start = number.start - source.position(number.start)[1] + 1
-    before = re.search(r"(?:\^|\*\*|/|%|÷|√)[ \t]*(-?)[ \t]*$", source.text[line_start : number.start])
-    product = f"{number.text}*{name}"
-    lines = [corrected(Span(source, number.start, end), product)]
-    behind = _FACTOR.match(source.text, end)
-    if before is not None and behind is not None:
-        start = number.start - len(before[0]) + before.start(1) - before.start()
-        lines.insert(0, corrected(Span(source, start, behind.end()), f"({before[1]}{product}{behind[0]})"))
-    lines = [multiplied(_IN_BRACES.sub(r"\1(\2)", line)) for line in lines]
-    if any(found["sign"] for found in _PRODUCT.finditer(lines[0])):
-        return [Hint(f"{product}, and brackets around what divides or is a power: 1/(2*x), e^(2*x)")]
-    # `f(x) = 3*x + 1` is the definition of a function
-    return [f"def {line}" if _DEFINITION.match(line) and not re.search("[\"']", line) else line for line in lines]
 
 
 def several_values(place: Span) -> list[str]:

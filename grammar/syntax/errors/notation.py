@@ -11,7 +11,6 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import beside, divided, is_balanced
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.elsewhere import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, short, syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS, SHAPES
@@ -22,14 +21,6 @@ LEIBNIZ = re.compile(
     r"d(?:/d(?P<by>[^\W\d]\w*)|(?P<order>(?:\^|\*\*)?[23]|[²³])[ \t]*/[ \t]*d(?P<by_again>[^\W\d]\w*?)(?P=order))"
     r"[ \t]*(?P<text>[^#;\n]+)"
 )
-
-
-def function_named(word: str) -> str:
-    """The function that a word is called in agrad: `log` for `ln`; empty if it is none."""
-    if word in FUNCTIONS:
-        return word
-    ours = KNOWN_ELSEWHERE.get(word, "")
-    return ours.removesuffix("(…)") if ours.endswith("(…)") else ""
 
 
 def prime(context: ErrorContext) -> AgradError | None:
@@ -73,30 +64,6 @@ def by_leibniz(found: re.Match[str], known: Collection[str] = ()) -> tuple[str, 
 _ORDERS = {"2": 2, "²": 2, "3": 3, "³": 3}
 
 
-def power(context: ErrorContext) -> AgradError | None:
-    """`sin²x` and `sin^2 x`, the square of a sine, and `sin⁻¹ x`, its inverse."""
-    bad, before = context.bad, context.before[-4:]
-    if len(before) < 3:
-        return None
-    is_negative = len(before) == 4 and before[2] == "-"
-    *tokens, exponent = before if is_negative else before[-3:]
-    expected = ["NAME", "POWER", "SUM"] if is_negative else ["NAME", "POWER"]
-    if [token.type for token in (*tokens, exponent)] != [*expected, "NUMBER"] or bad.type not in ("NAME", "NUMBER"):
-        return None
-    function = tokens[0]
-    name = function_named(function)
-    if not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
-        return None
-    fixes = [corrected(context.across(function, bad), raised(name, f"({bad})", str(exponent), is_negative))]
-    return context.wrong("brackets", bad, fixes=fixes, name=function)
-
-
-def raised(name: str, given: str, exponent: str, is_negative: bool) -> str:
-    """A power of a function at its argument in brackets; with the exponent -1, its inverse."""
-    exponent = f"-{exponent}" if is_negative else exponent
-    return f"a{name}{given}" if exponent == "-1" and f"a{name}" in FUNCTIONS else f"{name}{given}^{exponent}"
-
-
 def arrow(context: ErrorContext) -> AgradError | None:
     """`x -> x^2`, a function without a name."""
     bad, previous = context.bad, context.previous
@@ -121,7 +88,7 @@ def defined(context: ErrorContext) -> AgradError | None:
 
 
 _DEFINING = frozenset("let const function func fun fn define".split())
-RECOGNISERS = (leibniz, prime, power, arrow, defined)
+RECOGNISERS = (leibniz, prime, arrow, defined)
 
 
 # Recognisers of how other programs write what is drawn and what is fitted.
