@@ -17,8 +17,8 @@ from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
 from agrad.grammar.syntax.implied import is_function
-from agrad.grammar.syntax.keywords import HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, SUPERSCRIPTS, words
-from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, SUPERSCRIPTS, words
+from agrad.grammar.syntax.lexer import LEIBNIZ, Token
 
 Parts: TypeAlias = list[Any]
 
@@ -211,6 +211,11 @@ class Builder:
         left, op, right = parts
         if op.type == "PRODUCT":
             self.refuse_two_readings(left, op, right)
+        elif op.type == "SUM" and right.span.text[-1] == "%" and isinstance(right, s.Binary):  # `50 + 20%`
+            part = f"{right.left.span.text}/100"
+            before = self.source.text[left.span.start : left.span.end]
+            whole = before if isinstance(left, s.Name | s.Number) else f"({before})"
+            raise self.ambiguous(self.span(left, right), f"{whole}*(1 {op} {part})", f"{before} {op} {part}")
         place = Span(self.source, op.start_pos, op.end_pos)
         sign = place if op == "*" and place.text in PAPER_PRODUCTS else None
         return s.Binary("**" if op == "^" else str(op), left, right, sign, span=self.span(left, right))
@@ -261,7 +266,7 @@ class Builder:
         """`sin²x`, and `sin⁻¹x`, the inverse."""
         name, exponent, span = power.left, power.right, self.span(power, given)
         inverse = f"a{name.span.text}"
-        if spelled(exponent) == "-1" and is_function(inverse):
+        if spelled(exponent).strip("()") == "-1" and is_function(inverse):
             return s.Call(name.changed(id=inverse), (given,), (), span=span)
         return s.Binary("**", s.Call(name, (given,), (), span=span), exponent, None, span=span)
 
@@ -274,6 +279,61 @@ class Builder:
         call, _, exponent = parts
         name, inner, power = call.function.span.text, call.arguments[0].span.text, spelled(exponent)
         raise self.ambiguous(self.span(call, exponent), f"{name}({inner}^{power})", f"{name}({inner})^{power}")
+
+    # Signs of paper
+
+    def of_helper(self, name: str, parts: Parts, *values: Any) -> s.Call:
+        """The call of a function; one whose name begins with a dot cannot be bound in a text."""
+        span = self.span(parts[0], parts[-1])
+        return s.Call(s.Name(name, span=span), values, (), span=span)
+
+    def factorial(self, parts: Parts) -> s.Call:
+        return self.of_helper(".factorial", parts, parts[0])
+
+    def degrees(self, parts: Parts) -> s.Call:
+        return self.of_helper("deg2rad", parts, parts[0])
+
+    def absolute(self, parts: Parts) -> s.Call:
+        return self.of_helper("abs", parts, parts[1])
+
+    def percentage(self, parts: Parts) -> s.Binary:
+        """`20%` is 20/100."""
+        span = self.span(parts[0], parts[-1])
+        return s.Binary("/", parts[0], s.Number(100.0, span=self.span(parts[1], parts[1])), None, span=span)
+
+    def percent_of(self, parts: Parts) -> s.Binary:
+        """`20% of 50` is 20/100*50."""
+        span = self.span(parts[0], parts[-1])
+        return s.Binary("*", self.percentage(parts[:2]), parts[-1], None, span=span)
+
+    def prime(self, parts: Parts) -> s.Call:
+        """`f'`, the derivative of a function; `y'` of a value by the leaf that it was computed from."""
+        order = s.Number(float(len(parts[1])), span=self.span(parts[1], parts[1]))
+        return self.of_helper(".prime", parts, parts[0], order)
+
+    def leibniz(self, parts: Parts) -> s.Call:
+        """`d/dx x^2`, at the value of x; in front of brackets, all that is differentiated must be in them."""
+        sign, value = parts
+        found = re.match(LEIBNIZ, str(sign) + " x")
+        assert found is not None
+        by, order = found["by"] or found["by_again"], _ORDERS[(found["order"] or "1")[-1]]
+        first: Any = value
+        while isinstance(first, s.Binary) and not _is_group(first):
+            first = first.left
+        text, inner = self.source.text, first.span
+        if first is not value and text[inner.start] == "(" and text[inner.end - 1] == ")":
+            inside, behind = inner.text[1:-1], text[inner.end : value.span.end]
+            whole = f"{sign} ({inner.text}{behind})"
+            raise self.ambiguous(self.span(sign, value), whole, f"({sign} ({inside})){behind}")
+        place = self.span(sign, sign)
+        end = place.end - len(found["order"] or "")
+        name = Span(self.source, end - len(by), end)
+        made = s.Lambda((s.Parameter(by, None, span=name),), value, span=value.span)
+        names = {one.id for one in s.loads(value)} - {"e", "pi"}
+        is_of = s.Number(float(by in names or not names), span=place)  # else it must depend on x by its graph
+        word = s.String(f"d{by}" if value.span.text[0] == "(" else "", span=place)  # what was a call of dx
+        given = made, s.Name(by, span=name), s.Number(float(order), span=place), is_of, word
+        return self.of_helper(".leibniz", [sign, value], *given)
 
     def refuse_two_readings(self, left: s.Expr, op: Token, right: s.Expr) -> None:
         """`1/2x`, which divides by 2 or by 2*x, and `sin x/2`."""
@@ -401,7 +461,14 @@ class Builder:
                 return s.Pass(span=value.span)
         return s.Evaluate(value, False, span=value.span)
 
-    def assign(self, parts: Parts) -> s.Assign:
+    def assign(self, parts: Parts) -> s.Assign | s.Define:
+        """`x = 3`, and `f(x) = x^2`, which defines a function."""
+        match parts[0]:
+            case s.Call(s.Name(name), (_, *_) as given, ()) if len(parts) == 2 and name not in COMMAND_WORDS:
+                if all(isinstance(one, s.Name) for one in given):
+                    parameters = self.parameters([s.Parameter(one.id, None, span=one.span) for one in given])
+                    body = (s.Return(parts[1], span=parts[1].span),)
+                    return s.Define(name, parameters, body, span=self.span(*parts))
         targets = tuple(self.target(part) for part in parts[:-1])
         return s.Assign(targets, parts[-1], span=self.span(parts[0], parts[-1]))
 
@@ -753,6 +820,9 @@ class Builder:
         keyword, name, _, parameters, *_, body = parts
         _refuse_loose(body, in_function=True)
         return s.Define(str(name), parameters, body, span=self.span(keyword, body))
+
+
+_ORDERS = {"1": 1, "2": 2, "²": 2, "3": 3, "³": 3}
 
 
 # Products and calls whose signs are left out.

@@ -16,8 +16,8 @@ from agrad.grammar.syntax import keywords
 if TYPE_CHECKING:
     from agrad.grammar.syntax.lexer import Token
 
-_STARTS = keywords.words("NAME NUMBER ROOT")  # of an operand
-_ENDS = keywords.words("NUMBER RPAR")
+_STARTS = keywords.words("NAME NUMBER ROOT BAR")  # of an operand
+_ENDS = keywords.words("NUMBER RPAR BANG DEGREES BAR_END")
 # Words between two operands, in other languages or here, which are no factors.
 _BETWEEN = keywords.words(
     "at by div given mod near of over per rem respect then to using versus against vs when where wrt"
@@ -32,7 +32,7 @@ def is_function(word: str) -> bool:
     from agrad.engine.core.op import FUNCTIONS  # here, since few texts leave out a sign
 
     is_known = word in FUNCTIONS or word in SCHOOL
-    return is_known and word not in keywords.COMMAND_WORDS
+    return is_known and word not in keywords.COMMAND_WORDS and word != "trace"  # an option of `backward`
 
 
 def left_out(source: str, taken: Sequence[Token], item: Token, parser: Any) -> str:
@@ -41,7 +41,7 @@ def left_out(source: str, taken: Sequence[Token], item: Token, parser: Any) -> s
         return ""
     before = taken[-1]
     if item.type == "LPAR":
-        ends = before.type == "NUMBER" or (before.type == "RPAR" and _is_arithmetic(taken))
+        ends = before.type in _ENDS - {"RPAR"} or (before.type == "RPAR" and _is_arithmetic(taken))
         return "TIMES" if ends and keywords.takes(parser, "TIMES") else ""
     if before.type not in ("NAME", *_ENDS) or keywords.takes(parser, item.type):
         return ""
@@ -56,13 +56,15 @@ def _sign(source: str, taken: Sequence[Token], item: Token) -> str:
     if before.type == "NAME":
         if is_function(before):
             return "APPLY"
-        if "/" in taken[-2:] and before[0] == "d":  # `d/dx sin(x)`
-            return ""
         is_argument = len(taken) > 1 and taken[-2].type == "NAME" and is_function(taken[-2])  # `sin x y`
-        if item.type == "NUMBER" or not (before == "pi" or item.type == "ROOT" or is_function(item) or is_argument):
+        is_known = item.type in ("ROOT", "BAR") or before == "pi" or is_function(item)
+        is_power = item == "e" and re.compile(r"[ \t]*(?:\^|\*\*)").match(source, item.end_pos) is not None  # `x e^x`
+        if item.type == "NUMBER" or not (is_known or is_power or is_argument):
             return ""
     elif before.type == "RPAR":  # no product: `@(x) x^2`
         return "" if item.type == "NUMBER" or _word_before(taken) in ("@", "function") else "TIMES"
+    if item.type == "NUMBER" and _is_raised(taken):  # `sin² 2`
+        return "TIMES"
     is_open = item.type == "NUMBER" or (len(taken) > 1 and taken[-2].type == "UNCERTAIN")  # `2 ± 0.1 x`
     return "" if before.type == "NUMBER" and is_open else "TIMES"
 
@@ -79,6 +81,13 @@ def _is_factor(source: str, taken: Sequence[Token], item: Token) -> bool:
     from agrad.grammar.syntax.errors import foreign
 
     return not foreign.near(item, foreign.OPTION_WORDS.get(str(taken[place]), ()))
+
+
+def _is_raised(taken: Sequence[Token]) -> bool:
+    """Whether the last tokens are the power of a function: `sin²`, `sin⁻¹`."""
+    name = taken[-4:-3] if len(taken) > 3 and taken[-2] == "-" else taken[-3:-2]
+    power = taken[-3:-2] if len(taken) > 3 and taken[-2] == "-" else taken[-2:-1]
+    return bool(name and power and power[0].type == "POWER" and name[0].type == "NAME" and is_function(name[0]))
 
 
 def _opener(taken: Sequence[Token], place: int) -> int:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
+from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
 from agrad.grammar.syntax.errors.notation import spelled_out
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
@@ -53,24 +53,6 @@ def near(word: str, options: Collection[str]) -> list[str]:
     return swapped or suggest(word, options)
 
 
-def _assigned(context: ErrorContext) -> AgradError | None:
-    """`x := 3`, `f(x) := x**2`: the `:=` of mathematics, where an assignment may stand."""
-    colon = context.previous if context.bad.type == "_EQUAL" else context.bad
-    place, head = colon.start_pos, context.head
-    if colon is not context.bad and colon.type == "_COLON":  # the statement has been taken to begin behind the colon
-        starts = [place for place, one in enumerate(context.before) if one.type in LINE_STARTS]
-        head = context.before[min(starts[-1] + 1 if starts else 0, len(context.before) - 1)]
-    if colon.type != "_COLON" or context.open or not context.source.text.startswith(":=", place):
-        return None
-    if head.type not in ("NAME", "SET", "VAR"):
-        return None
-    before = context.before[-2] if colon is context.previous and len(context.before) > 1 else context.previous
-    target = context.text_of(head, before)
-    word = "def " if before.type == "RPAR" else ""
-    instead = f"{word}{target} = {context.rest_of_line(place + 2).strip()}"
-    return context.wrong("becomes", Span(context.source, place, place + 2), fixes=[instead])
-
-
 def _root(context: ErrorContext) -> AgradError | None:
     """`√x²`, which is the root of the square in books, and the square of the root on calculators."""
     bad = context.bad
@@ -94,10 +76,6 @@ def _declared(context: ErrorContext) -> AgradError | None:
 def _infix(context: ErrorContext) -> AgradError | None:
     """`5 mod 3`, `20% of 50`, `3 km to m`, `x**2 at x=3`."""
     bad, previous = context.bad, context.previous
-    if previous == "%" and context.head is not bad and bad.type in _NOTHING_MORE | {"RPAR"}:
-        return _percent(context, previous, "")
-    if previous == "of" and len(context.before) > 1 and context.before[-2] == "%":
-        return _percent(context, context.before[-2], context.rest_of_line(bad.start_pos))
     if bad.type != "NAME" or previous.type not in OPERAND_ENDS:
         return None
     if sign := _INFIX.get(bad):
@@ -113,15 +91,6 @@ def _infix(context: ErrorContext) -> AgradError | None:
     if bad == "to" and len(context.before) > 1 and context.before[-2].type == "NUMBER":
         return context.wrong("units", previous)
     return None
-
-
-def _percent(context: ErrorContext, sign: Token, behind: str) -> AgradError:
-    """`20% of 50`, and a `%` that nothing follows."""
-    number = context.before[context.before.index(sign) - 1]
-    behind = behind.partition("#")[0].rstrip()
-    whole = context.until(number, context.bad.start_pos + len(behind))
-    fixes = [corrected(whole, f"{number}/100*{behind}")] if behind and number.type == "NUMBER" else []
-    return context.wrong("percent", sign, fixes=fixes, number=number)
 
 
 def _derivative(context: ErrorContext) -> AgradError | None:
@@ -175,7 +144,7 @@ def _misspelt_header(context: ErrorContext) -> AgradError | None:
     return context.wrong("no command", head, *likely, word=head)
 
 
-RECOGNISERS: Recognisers = (_option, _assigned, _misspelt_header, _derivative, _root, _declared, _infix)
+RECOGNISERS: Recognisers = (_option, _misspelt_header, _derivative, _root, _declared, _infix)
 
 
 # Recognisers of signs of other languages: `===`, `%*%`, `.*`, `1:3`, `@(x) x^2`, `[1 2; 3 4]`.

@@ -77,7 +77,6 @@ _PRODUCT = pattern(
     r"(?P<sign>(?:\^|\*\*|/|%|÷|√)[ \t]*-?[ \t]*)?(?<![\w.])(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<name>[^\W\d]\w*)"
 )
 _EXPONENT = pattern(r"\d+(?:\.\d*)?[eE]\d*")
-_PRIMED = pattern(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
 _SEVERAL = pattern(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
 
 
@@ -118,18 +117,3 @@ def several_values(place: Span) -> list[str]:
     line = corrected(Span(place.source, place.start, place.start), "")
     word = found[0] if (found := re.match(r"var[ \t]+", line)) else ""
     return [re.sub(r",[ \t]*", f"; {word}", line)] if _SEVERAL.fullmatch(line.removeprefix(word)) else []
-
-
-def primed(place: Span) -> AgradError | None:
-    """`f'(x)`, whose `'` is at a place: the derivative of f. None if what stands there is another quote."""
-    text, start = place.source.text, place.start
-    begin = re.search(r"(?<!\w)[^\W\d]\w*'*$", text[:start])
-    found = re.compile(r"([^\W\d]\w*)('+)([ \t]*\()?").match(text, begin.start()) if begin is not None else None
-    if found is None or text[start : start + 1] != "'":
-        return None
-    whole, name = Span(place.source, found.start(), found.end(2)), found[1]
-    if not found[3]:
-        return syntax_error("prime", whole, name=found[0], function=name)
-    line = corrected(whole, whole.text)  # f'' is grad(grad(f))
-    fix = _PRIMED.sub(lambda one: f"{'grad(' * len(one[2])}{one[1]}{')' * len(one[2])}", line)
-    return syntax_error("prime", whole, fixes=[fix], name=whole.text, function=name)
