@@ -10,6 +10,13 @@ from agrad.engine.text import beside, tables
 TABLES = tables(beside(__file__, "elsewhere.txt"))
 RENAMED, RECIPROCALS, OF_DEGREES, WORDS = (TABLES[name] for name in ("renamed", "reciprocals", "degrees", "words"))
 READERS = frozenset(TABLES["readers"])
+# Functions of school mathematics that have other names here, by what they are called on paper.
+SCHOOL = {
+    **{name: TABLES["functions"][name] for name in ("ln", "lg", "tg", "arctg")},
+    **{name: RENAMED[name] for name in ("arcsin", "arccos", "arctan")},
+    **RECIPROCALS,
+    **OF_DEGREES,
+}
 
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {

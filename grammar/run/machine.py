@@ -28,6 +28,7 @@ from agrad.engine.ops.tables import Table, Texts, compared
 from agrad.engine.values import describe, format_number
 from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.results import Noted, Printed, Quit, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.run import code as codes
 from agrad.grammar.run.code import EXACT, HELPERS
@@ -117,6 +118,8 @@ class Machine:
                 self.builtins[name] = CONSTANTS[name]
             elif name not in names and name in FUNCTIONS:
                 self.builtins[name] = FUNCTIONS[name].call
+            elif name not in names and name in SCHOOL:
+                self.builtins[name] = runtime.school.function(name)
         return self._make(code, names, *parts)
 
     def helper(self, name: str) -> Any:
@@ -725,6 +728,29 @@ class Machine:
             function.__defaults__ = tuple([known[name] for name in placed if name in known]) or None
             function.__kwdefaults__ = {name: x for name, x in known.items() if name not in placed} or None
         return Closure(definition, defaults, self, (self.session.names,), function)
+
+    @staticmethod
+    def on_factorial(n: Any) -> Any:
+        """`n!`."""
+        return runtime.school.factorial(n)
+
+    @staticmethod
+    def on_prime(value: Any, order: float) -> Any:
+        """`f''`."""
+        return runtime.school.prime(value, int(order))
+
+    def on_leibniz(self, function: Any, x: Any, order: float, is_of: float, word: str) -> Any:
+        """`d/dx`, at the value of x.
+
+        `is_of`: whether what is differentiated has x in it; `word`: what `dx(…)` would call.
+        """
+        names = self.session.names
+        if "d" in names and callable(names.get(word)):
+            message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
+            raise AgradError(
+                "name", message, fixes=[f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"]
+            )
+        return runtime.school.derivative(function, int(order), x, bool(is_of))
 
     def on_callee(self, span: Span, function: Any) -> Any:
         """What calls a value."""

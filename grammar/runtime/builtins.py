@@ -17,7 +17,9 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.struct import Struct, computed
 from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
+from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.results import text_of
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
@@ -37,6 +39,8 @@ def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> A
             return names[name]
     if name in CONSTANTS:
         return CONSTANTS[name]
+    if name in SCHOOL:
+        return runtime.school.function(name)
     return FUNCTIONS[name].call if name in FUNCTIONS else otherwise
 
 

@@ -16,7 +16,7 @@ from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, Missing
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.errors import AgradError, Hint, Label, Origin, SyntaxMistake, UnknownName, WrongAttribute, typed
+from agrad.engine.errors import AgradError, Hint, Label, Origin, UnknownName, WrongAttribute, typed
 from agrad.engine.ops.tables import Table
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
@@ -26,8 +26,8 @@ from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, primed, short, syntax_error
-from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, raised, rewritten
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, short, syntax_error
+from agrad.grammar.syntax.errors.notation import rewritten
 from agrad.grammar.syntax.keywords import ALONE, COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
 from agrad.grammar.syntax.parser import can_be_read, parse
 from agrad.lazy import pattern
@@ -68,13 +68,6 @@ def explain(
         built = error.labels[0].origin  # in the same entry, `undo` would take the value back, too
         if kept and 0 < count <= _NEAR and not (isinstance(built, Span) and since(built) == count):
             error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
-
-
-def at_values(error: AgradError, names: Mapping[str, Any]) -> None:
-    """Differentiate at the values of names, where a text that cannot be read has `d/dx x^2`."""
-    place = error.labels[0].origin if error.facts == SyntaxMistake("leibniz") else None
-    if isinstance(place, Span) and error.fixes and (found := LEIBNIZ.match(place.source.text, place.start)):
-        error.fixes = [by_leibniz(found, names)[1]]
 
 
 def _leaf_behind(name: str, accepted: Iterable[Span], names: Mapping[str, Any]) -> list[str]:
@@ -591,8 +584,6 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
         return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
     if name == "sessions":
         return [Hint("agrad sessions   in the shell; at its prompt in a terminal, agrad has it too")]
-    if (derivative := LEIBNIZ.match(_rest(span))) and derivative["text"][0] in "([":
-        return [by_leibniz(derivative, known)[1]]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
         return []
     return _instead(name, span)
@@ -731,18 +722,12 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     """The error for a call of something that is not a function: `x(3)`, where `x*(3)` may be meant."""
     name, given = apart(span.text)
     fixes: list[str] = []
-    if isinstance(value, str) and (derivative := primed(Span(span.source, span.start + 1, span.start + 2))):
-        return derivative  # `f'(x) + g'(x)`, and `f''(x)`, where `f'` begins a text
-    if isinstance(value, float) and (power := _power_of(value, given, span)):
-        fixes = [power]
-    elif isinstance(value, Tensor) and (places := _from_one(given, value.shape)):
+    if isinstance(value, Tensor) and (places := _from_one(given, value.shape)):
         fixes = [f"{corrected(span, f'{name}[{places}]')}   an entry: the first has the index 0"]
     elif name in FUNCTIONS:
         fixes = [f"del {name}   brings the function back"]
     elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
         fixes = [corrected(span, f"{name}*{given}")]
-        if (u := re.fullmatch(r"\d\d+\((\d+)\)", span.text)) and float(u[1]) < float(name):  # of measured: 100(10)
-            fixes.append(corrected(span, f"{name} ± {given[1:-1]}"))
         if name.isidentifier() and name != "x":
             fixes.append(Hint(f"def {name}(x) = …   makes a function of it"))
     elif given == "()":
@@ -773,15 +758,3 @@ def _from_one(given: str, shape: Shape) -> str:
     numbers = [int(one) for one in re.findall(r"\d+", given)] if re.fullmatch(r"\([\d, ]{1,40}\)", given) else []
     fits = len(numbers) <= len(shape) and all(0 < one <= length for one, length in zip(numbers, shape, strict=False))
     return ", ".join(str(one - 1) for one in numbers) if fits else ""
-
-
-_RAISED = pattern(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?|(⁻))?$")
-
-
-def _power_of(value: float, given: str, span: Span) -> str:
-    """`sin^2(x)`: the line with `sin(x)^2`, and with `asin(x)` for `sin^-1(x)`; else empty."""
-    before = _RAISED.search(span.source.text[: span.start])
-    if before is None or before[1] not in FUNCTIONS:
-        return ""
-    instead = raised(before[1], given, format_number(value), bool(before[2] or before[3]))
-    return corrected(Span(span.source, before.start(), span.end), instead)

@@ -18,10 +18,10 @@ from agrad.engine.program.trace import extract, plain
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition, is_result, meaning
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
-from agrad.grammar.syntax.ast import loads
+from agrad.grammar.syntax.ast import Call, Evaluate, Lambda, Name, loads, nodes
 from agrad.grammar.syntax.parser import parse_expression
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
@@ -44,6 +44,8 @@ def formula(
     some values.
     """
     spelling = Latex() if form == "latex" else Language()
+    made = (one for one in nodes(definition.tree) if isinstance(one, Lambda))
+    spelling.last = {*inner, *(one.name for function in made for one in function.parameters)}
     with scope(listener=None):  # a note would be on a point that nobody has named
         value, known = _evaluated(machine, definition, names, [*inner, *outer, *symbols])
         for name in inner:
@@ -53,6 +55,28 @@ def formula(
             *before, last = _lines(_derivative(value, known[name]), spelling)
             written += [*before, spelling.derivative(name, last)]
     return written
+
+
+def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None:
+    """The names without a value in a derivative that is shown as its formula, as `d/dx x^3`; None for all else.
+
+    Of a function, `f'`, there are none.
+    """
+    if not isinstance(statement, Evaluate) or statement.silent:
+        return None
+    match statement.value:
+        case Call(Name(".prime"), (Name(name), _)) if isinstance(names.get(name), Closure):
+            return []
+    calls = [one for one in nodes(statement.value) if isinstance(one, Call) and isinstance(one.function, Name)]
+    if not any(one.function.id in (".leibniz", ".prime") for one in calls):
+        return None
+    primed = [one.arguments[0] for one in calls if one.function.id == ".prime"]
+    called = {name.id for name in (*primed, *(one.function for one in calls)) if isinstance(name, Name)}
+    own = [one.name for made in nodes(statement.value) if isinstance(made, Lambda) for one in made.parameters]
+    words = dict.fromkeys([*own, *(one.id for one in loads(statement.value, True))])
+    free = [word for word in words if meaning(word, (names,), None) is None]
+    is_open = free and called.isdisjoint(free) and not any(is_result(word) or word in ("_", "ans") for word in free)
+    return free if is_open else None
 
 
 def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
@@ -69,19 +93,35 @@ def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequenc
 def _evaluated(machine: Any, definition: Any, names: Mapping[str, Any], wrt: list[str]) -> tuple[Any, dict[str, Any]]:
     """The value of an expression, with leaves for names that have no value and those in `wrt`."""
     known: dict[str, Any] = dict(names)
-    found = {one.id: one.span for one in loads(definition.tree)}
+    bound = {one.name for made in nodes(definition.tree) if isinstance(made, Lambda) for one in made.parameters}
+    found = {one.id: one.span for one in loads(definition.tree, True) if one.id not in bound}
+    found |= {one.id: one.span for one in loads(definition.tree)}
     for word in [*found, *wrt]:
         value = known.get(word)
         if word in known if word not in wrt else isinstance(value, Tensor) and value.requires_grad:
             continue
-        if word in wrt or (word not in FUNCTIONS and word not in CONSTANTS):
+        if word in wrt or meaning(word, (), None) is None:
             if word in found:
                 refuse_call(word, found[word], names)
             sample = value.value if isinstance(value, Tensor) else value
             known[word] = tensor(_POINT if sample is None else sample, requires_grad=True)
             known[word].node.name = word
     function = Closure(definition, (), machine, (known,))
-    return as_array(function()), known
+    value = function()
+    if callable(value) and (given := _parameters(value, definition.tree, names)):  # its formula is that of its value
+        known |= {name: tensor(_POINT, requires_grad=True) for name in given}
+        for name in given:
+            known[name].node.name = name
+        value = value(*map(known.__getitem__, given))
+    return as_array(value), known
+
+
+def _parameters(value: Any, tree: Any, names: Mapping[str, Any]) -> Sequence[str]:
+    """The parameters of a function that is the value of an expression: f, f', or a `lambda`."""
+    while isinstance(tree, Call) and isinstance(tree.function, Name) and tree.function.id == ".prime":
+        tree = tree.arguments[0]
+        value = names.get(tree.id) if isinstance(tree, Name) else value
+    return value.definition.parameters if isinstance(value, Closure) else ()
 
 
 def _derivative(y: Any, x: Any) -> Any:

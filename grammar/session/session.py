@@ -378,9 +378,6 @@ class Session:
             return reader(source)
         except (RecursionError, MemoryError, TimeUp) as error:
             raise self._stopped(error, None) from None
-        except AgradError as error:
-            runtime.fixes.at_values(error, self.names)
-            raise
         finally:
             watch.running = False
             watch.stop()
@@ -426,6 +423,10 @@ class Session:
         by_python, is_file = syntax.readings.is_in_python(statement.span), statement.span.source.is_file
         if by_python is not self.has_python:
             runtime.crossing.cross(self, by_python)
+        free = agrad.grammar.session.formulas.without_values(statement, self.names)
+        if free is not None:
+            operand = ast.Unknowns((), statement.value, span=statement.value.span)  # type: ignore[attr-defined]
+            statement = ast.Command("formula", (operand,), (), span=statement.span)
         code = machine.statement(statement)
         running = current()
         running.guard = (
@@ -434,6 +435,12 @@ class Session:
             else guard
         )
         machine.run(code)
+        if free:
+            fixes = [f"{free[0]} = 1; {statement.span.text}"]
+            told = (
+                f"{runtime.fixes.listed(free)} {'has' if len(free) == 1 else 'have'} no value, and so this is a formula"
+            )
+            self.emit(Noted(Note(told, fixes=fixes)))
         if by_python and isinstance(statement, ast.Variable):
             runtime.crossing.cross(self, True)  # the new leaf is a tensor of Python's
         if isinstance(statement, ast.Python) and not (is_file or self.reads_python):

@@ -491,7 +491,7 @@ def loads(tree: Any, inside: bool = False) -> Iterator[Name]:
         node = waiting.pop()
         kind = type(node)
         if kind is Name:
-            if node.id != "print":
+            if node.id != "print" and node.id[0] != ".":
                 yield node
         elif kind is tuple:
             waiting += node[::-1]

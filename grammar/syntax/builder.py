@@ -16,8 +16,9 @@ from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
-from agrad.grammar.syntax.keywords import HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, words
-from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.syntax.implied import is_function
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, SUPERSCRIPTS, words
+from agrad.grammar.syntax.lexer import LEIBNIZ, Token
 
 Parts: TypeAlias = list[Any]
 
@@ -208,9 +209,153 @@ class Builder:
 
     def binary(self, parts: Parts) -> s.Binary:
         left, op, right = parts
+        if op.type == "PRODUCT":
+            self.refuse_two_readings(left, op, right)
+        elif op.type == "SUM" and right.span.text[-1] == "%" and isinstance(right, s.Binary):  # `50 + 20%`
+            part = f"{right.left.span.text}/100"
+            before = self.source.text[left.span.start : left.span.end]
+            whole = before if isinstance(left, s.Name | s.Number) else f"({before})"
+            raise self.ambiguous(self.span(left, right), f"{whole}*(1 {op} {part})", f"{before} {op} {part}")
         place = Span(self.source, op.start_pos, op.end_pos)
         sign = place if op == "*" and place.text in PAPER_PRODUCTS else None
         return s.Binary("**" if op == "^" else str(op), left, right, sign, span=self.span(left, right))
+
+    def juxtaposed(self, parts: Parts) -> s.Expr:
+        """`2x`; `sin²x`, whose left side is a power of a function."""
+        left, right = parts[0], parts[-1]
+        last, span = _last_factor(left), self.span(left, right)
+        text, before = right.span.text, self.source.text[left.span.start : last.span.start]
+        match last:
+            case s.Binary("**", s.Name(name), exponent) if is_function(name) and not _is_group(last):
+                if isinstance(right, s.Binary) and not _is_group(right):  # `sin²x²`
+                    bare = f"{before}{name}({text})^{spelled(exponent)}"
+                    raise self.ambiguous(span, bare, f"{before}{last.span.text}({right.left.span.text})*…")
+                made = self.power_of(last, right)
+                return made if last is left else self.times(left.left, made)
+            case s.Call() | s.Binary("**", s.Call()) if _is_applied(last):
+                if not _is_applied(right) and not (isinstance(right, s.Call) and is_function(right.function.span.text)):
+                    inner = _argument(last).span
+                    first = self.source.text[last.span.start : inner.start].strip()
+                    raise self.ambiguous(
+                        span, f"{before}{first}({inner.text}*{text})", f"{before}{first}({inner.text})*{text}"
+                    )
+            case s.Binary("**", base, exponent) if not _is_group(last):
+                is_open = exponent.span.text[0] not in SUPERSCRIPTS and exponent.span.text[-1] != ")"
+                if is_open and last.span.end == right.span.start and not isinstance(right, s.Call):
+                    power = f"{base.span.text}^"
+                    whole = f"{before}{power}({exponent.span.text}*{text})"
+                    raise self.ambiguous(span, whole, f"{before}{power}{exponent.span.text}*{text}")
+            case s.Number() if (
+                re.fullmatch(r"\d\d+ \(\d+\)", f"{last.span.text} {text}") and last.span.end == right.span.start
+            ):
+                raise self.ambiguous(
+                    span, f"{before}{last.span.text}*{text}", f"{before}{last.span.text} ± {text[1:-1]}"
+                )
+            case s.Call(s.Name("sqrt"), (under,)) if last.span.text[0] == "√" and last.span.end == right.span.start:
+                if under.span.text[-1] != ")":
+                    inside = under.span.text
+                    raise self.ambiguous(span, f"{before}√({inside}*{text})", f"{before}√({inside})*{text}")
+        return self.times(left, right)
+
+    def times(self, left: s.Expr, right: s.Expr) -> s.Binary:
+        """A product without its sign, whose place is empty."""
+        place = Span(self.source, right.span.start, right.span.start)
+        return s.Binary("*", left, right, place, span=self.span(left, right))
+
+    def power_of(self, power: s.Binary, given: s.Expr) -> s.Expr:
+        """`sin²x`, and `sin⁻¹x`, the inverse."""
+        name, exponent, span = power.left, power.right, self.span(power, given)
+        inverse = f"a{name.span.text}"
+        if spelled(exponent).strip("()") == "-1" and is_function(inverse):
+            return s.Call(name.changed(id=inverse), (given,), (), span=span)
+        return s.Binary("**", s.Call(name, (given,), (), span=span), exponent, None, span=span)
+
+    def applied(self, parts: Parts) -> s.Call:
+        """`sin x`."""
+        return s.Call(parts[0], (parts[-1],), (), span=self.span(parts[0], parts[-1]))
+
+    def raised(self, parts: Parts) -> s.Expr:
+        """`sin x^2`, which is the sine of the square or the square of the sine."""
+        call, _, exponent = parts
+        name, inner, power = call.function.span.text, call.arguments[0].span.text, spelled(exponent)
+        raise self.ambiguous(self.span(call, exponent), f"{name}({inner}^{power})", f"{name}({inner})^{power}")
+
+    # Signs of paper
+
+    def of_helper(self, name: str, parts: Parts, *values: Any) -> s.Call:
+        """The call of a function; one whose name begins with a dot cannot be bound in a text."""
+        span = self.span(parts[0], parts[-1])
+        return s.Call(s.Name(name, span=span), values, (), span=span)
+
+    def factorial(self, parts: Parts) -> s.Call:
+        return self.of_helper(".factorial", parts, parts[0])
+
+    def degrees(self, parts: Parts) -> s.Call:
+        return self.of_helper("deg2rad", parts, parts[0])
+
+    def absolute(self, parts: Parts) -> s.Call:
+        return self.of_helper("abs", parts, parts[1])
+
+    def percentage(self, parts: Parts) -> s.Binary:
+        """`20%` is 20/100."""
+        span = self.span(parts[0], parts[-1])
+        return s.Binary("/", parts[0], s.Number(100.0, span=self.span(parts[1], parts[1])), None, span=span)
+
+    def percent_of(self, parts: Parts) -> s.Binary:
+        """`20% of 50` is 20/100*50."""
+        span = self.span(parts[0], parts[-1])
+        return s.Binary("*", self.percentage(parts[:2]), parts[-1], None, span=span)
+
+    def prime(self, parts: Parts) -> s.Call:
+        """`f'`, the derivative of a function; `y'` of a value by the leaf that it was computed from."""
+        order = s.Number(float(len(parts[1])), span=self.span(parts[1], parts[1]))
+        return self.of_helper(".prime", parts, parts[0], order)
+
+    def leibniz(self, parts: Parts) -> s.Call:
+        """`d/dx x^2`, at the value of x; in front of brackets, all that is differentiated must be in them."""
+        sign, value = parts
+        found = re.match(LEIBNIZ, str(sign) + " x")
+        assert found is not None
+        by, order = found["by"] or found["by_again"], _ORDERS[(found["order"] or "1")[-1]]
+        first: Any = value
+        while isinstance(first, s.Binary) and not _is_group(first):
+            first = first.left
+        text, inner = self.source.text, first.span
+        if first is not value and text[inner.start] == "(" and text[inner.end - 1] == ")":
+            inside, behind = inner.text[1:-1], text[inner.end : value.span.end]
+            whole = f"{sign} ({inner.text}{behind})"
+            raise self.ambiguous(self.span(sign, value), whole, f"({sign} ({inside})){behind}")
+        place = self.span(sign, sign)
+        end = place.end - len(found["order"] or "")
+        name = Span(self.source, end - len(by), end)
+        made = s.Lambda((s.Parameter(by, None, span=name),), value, span=value.span)
+        names = {one.id for one in s.loads(value)} - {"e", "pi"}
+        is_of = s.Number(float(by in names or not names), span=place)  # else it must depend on x by its graph
+        word = s.String(f"d{by}" if value.span.text[0] == "(" else "", span=place)  # what was a call of dx
+        given = made, s.Name(by, span=name), s.Number(float(order), span=place), is_of, word
+        return self.of_helper(".leibniz", [sign, value], *given)
+
+    def refuse_two_readings(self, left: s.Expr, op: Token, right: s.Expr) -> None:
+        """`1/2x`, which divides by 2 or by 2*x, and `sin x/2`."""
+        span, last = self.span(left, right), _last_factor(left)
+        if op != "*" and _is_implied(right):
+            first = right
+            while _is_implied(first.left):
+                first = first.left  # type: ignore[attr-defined]
+            text = self.source.text
+            behind = text[first.right.span.start : right.span.end]  # type: ignore[attr-defined]
+            before = text[left.span.start : op.end_pos]
+            one = f"{before}({spelled(right)})"
+            raise self.ambiguous(span, one, f"{before}{first.left.span.text}*{behind}")  # type: ignore[attr-defined]
+        if _is_applied(last) and op.start_pos == left.span.end and op.end_pos == right.span.start:
+            inner = _argument(last).span
+            before = self.source.text[left.span.start : inner.start].rstrip()
+            behind = f"{op}{right.span.text}"
+            raise self.ambiguous(span, f"{before}({inner.text}{behind})", f"{before}({inner.text}){behind}")
+
+    def ambiguous(self, span: Span, *readings: str) -> AgradError:
+        """The error for what can be read in two ways, with both."""
+        return syntax_error("two readings", span, *readings, text=span.text)
 
     def comparator(self, parts: Parts) -> str:
         """`<`, `in`, `not in`, `is not`."""
@@ -316,7 +461,14 @@ class Builder:
                 return s.Pass(span=value.span)
         return s.Evaluate(value, False, span=value.span)
 
-    def assign(self, parts: Parts) -> s.Assign:
+    def assign(self, parts: Parts) -> s.Assign | s.Define:
+        """`x = 3`, and `f(x) = x^2`, which defines a function."""
+        match parts[0]:
+            case s.Call(s.Name(name), (_, *_) as given, ()) if len(parts) == 2 and name not in COMMAND_WORDS:
+                if all(isinstance(one, s.Name) for one in given):
+                    parameters = self.parameters([s.Parameter(one.id, None, span=one.span) for one in given])
+                    body = (s.Return(parts[1], span=parts[1].span),)
+                    return s.Define(name, parameters, body, span=self.span(*parts))
         targets = tuple(self.target(part) for part in parts[:-1])
         return s.Assign(targets, parts[-1], span=self.span(parts[0], parts[-1]))
 
@@ -668,6 +820,51 @@ class Builder:
         keyword, name, _, parameters, *_, body = parts
         _refuse_loose(body, in_function=True)
         return s.Define(str(name), parameters, body, span=self.span(keyword, body))
+
+
+_ORDERS = {"1": 1, "2": 2, "²": 2, "3": 3, "³": 3}
+
+
+# Products and calls whose signs are left out.
+
+
+def _is_group(node: s.Expr) -> bool:
+    """Whether an operator with two operands is in brackets."""
+    return isinstance(node, s.Binary) and node.span.start != node.left.span.start
+
+
+def _is_implied(node: s.Expr) -> bool:
+    """Whether a node is `2x`, without brackets around it."""
+    return isinstance(node, s.Binary) and not _is_group(node) and node.sign is not None and not node.sign.text
+
+
+def _last_factor(node: Any) -> Any:
+    return node.right if _is_implied(node) else node
+
+
+def _is_applied(node: Any) -> bool:
+    """Whether a node is `sin x` or `sin²x`, whose argument has no brackets."""
+    if isinstance(node, s.Binary) and node.op == "**" and node.left.span.end == node.span.end:
+        node = node.left
+    if not isinstance(node, s.Call) or not isinstance(node.function, s.Name) or len(node.arguments) != 1:
+        return False
+    behind = node.span.text[len(node.function.span.text) :].lstrip()
+    is_function_first = node.function.span.start == node.span.start and node.function.span.end < node.span.end
+    return is_function_first and node.span.text[0] != "√" and behind[:1] != "(" and node.span.text[-1] != ")"
+
+
+def _argument(node: Any) -> Any:
+    """The x of `sin x` and of `sin²x`."""
+    return (node.left if isinstance(node, s.Binary) else node).arguments[0]
+
+
+def spelled(node: s.Expr) -> str:
+    """The text of an expression with the signs that it leaves out, and digits for those of an exponent."""
+    text, start = node.span.text, node.span.start
+    places = [one.sign.start - start for one in s.nodes(node) if _is_implied(one)]  # type: ignore[attr-defined, arg-type]
+    for place in sorted(places, reverse=True):
+        text = f"{text[:place].rstrip()}*{text[place:]}"
+    return "".join("-" if c == "⁻" else SUPERSCRIPTS.get(c, c) for c in text) if text[:1] in "⁻⁰¹²³⁴⁵⁶⁷⁸⁹" else text
 
 
 _WORDS = {"pass": s.Pass, "break": s.Break, "continue": s.Continue}

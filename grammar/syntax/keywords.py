@@ -164,17 +164,19 @@ def reduce(parser: ParserState[int], kind: str) -> None:
 
 def accepted(parser: ParserState[int]) -> set[str]:
     """The kinds of tokens that may follow, after the rules that end before each."""
-    table, found = cast("_States", parser.parse_conf.states), set[str]()
-    for kind in table[parser.state_stack[-1]]:
-        states = [*parser.state_stack] if kind.isupper() else []
-        while states and type(does := table[states[-1]].get(kind, (None, None))[1]) is not int:
-            if does is None:
-                break
-            del states[len(states) - len(does.expansion) :]
-            states.append(table[states[-1]][does.origin.name][1])
-        else:
-            found |= {kind} if states else set()
-    return found
+    row = cast("_States", parser.parse_conf.states)[parser.state_stack[-1]]
+    return {kind for kind in row if kind.isupper() and takes(parser, kind)}
+
+
+def takes(parser: ParserState[int], kind: str) -> bool:
+    """Whether a token of some kind may follow, after the rules that end before it."""
+    table, states = cast("_States", parser.parse_conf.states), [*parser.state_stack]
+    while type(does := table[states[-1]].get(kind, (None, None))[1]) is not int:
+        if does is None:
+            return False
+        del states[len(states) - len(does.expansion) :]
+        states.append(table[states[-1]][does.origin.name][1])
+    return True
 
 
 class _States(dict[int, dict[str, tuple[Any, Any]]]):

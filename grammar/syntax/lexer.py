@@ -9,7 +9,7 @@ tokens, which the parser raises and the highlighter colours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Self, TypeAlias
 
@@ -19,11 +19,13 @@ from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import keywords
-from agrad.grammar.syntax.errors.messages import corrected, primed, readings, short, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.implied import left_out
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
-    "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT"
+    "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT BANG"
+    " DEGREES PERCENTAGE PRIME BAR_END"
 )
 
 # A line, and so a statement, begins after these; brackets.
@@ -52,6 +54,16 @@ _FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
 _SPACE_COLON = r"[ \t]*:"
 TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
 _REST_OF_LINE = r"[^\r\n]*"
+_POWER = rf"[ \t]*(?:\^|\*\*|[{''.join(keywords.SUPERSCRIPTS)}⁻])"
+# `d/dx x^2`, and `d²/dx² x^2`, `d^2/dx^2 x^2`, `d2/dx2 x^2`, `∂/∂x`: what is differentiated follows.
+LEIBNIZ = (
+    r"[d∂](?:/[d∂](?P<by>[^\W\d]\w*)"
+    r"|(?P<order>(?:\^|\*\*)?[23]|[²³])[ \t]*/[ \t]*[d∂](?P<by_again>[^\W\d]\w*?)(?P=order))"
+    r"(?=[ \t]+[\w.√|]|[ \t]*[(\[])(?![ \t]+(?:if|for|and|or|in|is|else|not)\b)"
+)
+_LET = r"[ \t]+[^\W\d]\w*[ \t]*(?:\([\w, \t]*\)[ \t]*)?:?=(?!=)"
+# A `%` behind which no operand follows, and the `of` behind one.
+_PERCENT = r"%(?=[ \t]*(?:[\r\n;#),\]]|\Z|[*/](?!%)|of[ \t]+[\w.(]))"
 _MAGIC = r"(%{1,2}[a-z]\w*)([^\r\n]*)"
 FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
 # What may follow the expression in the braces of an f-string.
@@ -90,14 +102,19 @@ class Input:
         self.taken: list[Token] = []
         self.ahead = read(source, text)
 
-    def lex(self, parser: Any = None) -> Iterator[Token]:
-        """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
+    def lex(self, parser: Any, reduce: Callable[[Any, str], None] = keywords.reduce) -> Iterator[Token]:
+        """The tokens of a text for lark's parser, with the signs that are left out, up to the first lexical error.
+
+        That is raised. `reduce`: what applies the rules that end before a token.
+        """
         for item in self.ahead:
             if isinstance(item, AgradError):
                 raise item
+            if sign := left_out(self.source.text, self.taken, item, parser):
+                reduce(parser, sign)
+                yield Token(sign, "", item.start_pos, item.start_pos)
+            reduce(parser, item.type)
             self.taken.append(item)
-            if parser is not None:
-                keywords.reduce(parser, item.type)
             yield item
 
 
@@ -203,6 +220,7 @@ class _Scanner:
             "LINE_BREAK": self.line_break,
             "NAME": self.word,
             "NUMBER": self.number,
+            "STRING": self.string,
             "FSTRING_START": self.fstring,
             **dict.fromkeys(("_TOLERANCE", "UNCERTAIN"), self.tolerance),
             "PRODUCT": self.product,
@@ -222,6 +240,8 @@ class _Scanner:
                 yield from self.indentation()
             if kind == "SPACE":
                 self.position = end
+            elif kind == "_COLON" and self.text[end : end + 1] == "=" and self.assigns:
+                yield self.token("_EQUAL", end + 1)
             elif kind in special:
                 yield from special[kind](kind, end)
             else:
@@ -325,9 +345,18 @@ class _Scanner:
         ):
             end += 1  # a mark on the letter before, which is no character of a word by itself; not the `·` of x·y
         word = self.text[self.position : end]
+        if word[0] == "d" and (found := self.leibniz()):
+            yield found
+            return
+        if word == "of" and self.previous == "PERCENTAGE":
+            yield self.token("_OF", end)
+            return
+        if word == "let" and self.starting and re.compile(_LET).match(self.text, end):
+            self.position = end
+            return
         if not word.isascii():
-            if word == "π":
-                yield self.read_as(end)
+            if word == "π" or (word[0] == "π" and self.previous == "NUMBER" and self.text[self.position - 1].isdigit()):
+                yield self.read_as(self.position + 1)  # 2πr
                 return
             yield from self.foreign_word(word, end)
             return
@@ -353,6 +382,33 @@ class _Scanner:
         yield self.token(kind, end)
         if starting and kind != "NAME":
             yield from self.command(word)
+
+    @property
+    def assigns(self) -> bool:
+        """Whether `:=` may give a name a value here."""
+        is_target = self.previous in ("NAME", "RPAR", "RSQB")
+        return is_target and not self.inside and self.ruling in ("", "set", "var")
+
+    def string(self, kind: str, end: int) -> Iterator[Item]:
+        """A text; behind a name, its `'` is that of a derivative."""
+        at = self.position
+        if self.previous == "NAME" and self.text[at] == "'" and self.text[at - 1] not in " \t":
+            yield self.prime()
+        else:
+            yield self.token(kind, end)
+
+    def prime(self) -> Token:
+        """`'` and `''` behind a function."""
+        found = re.compile("'+").match(self.text, self.position)
+        assert found is not None
+        return self.token("PRIME", found.end())
+
+    def leibniz(self) -> Token | None:
+        """`d/dx`, if what is differentiated follows."""
+        if self.previous in OPERAND_ENDS or self.previous == "_DOT":
+            return None
+        found = re.compile(LEIBNIZ).match(self.text, self.position)
+        return self.token("LEIBNIZ", found.end()) if found is not None else None
 
     def takes_in(self) -> bool:
         """Whether `in` belongs to a `for`, or gives a range; else it tests whether a value is in another."""
@@ -396,7 +452,7 @@ class _Scanner:
             yield from self.unreadable("", self.position + 1)
 
     def number(self, kind: str, end: int) -> Iterator[Item]:
-        """A number; an error if a letter or a dot follows at once."""
+        """A number; an error if a dot or a digit follows at once, or what is no name."""
         start = self.position
         yield self.token(kind, end)
         follower = self.text[end : end + 1]
@@ -411,20 +467,18 @@ class _Scanner:
         run = re.compile(r"[\w.]*").match(self.text, end)
         rest = run.group() if run else ""
         number = self.text[start:end]
-        factor = re.match(r"[^\W\d_]\w*", rest)
-        if not factor or rest in ("e", "E") or (number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)):
+        is_exponent = rest in ("e", "E") and not re.compile(_POWER).match(self.text, end + 1)
+        is_based = number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)
+        if not re.match(r"[^\W\d_]", rest) or is_exponent or is_based:
             problem = self.wrong("bad number", start, end + len(rest), number=number + rest)
             if ends := re.fullmatch(r"(\d+)\.+(\d+)", number + rest):
                 problem.fixes = self.counted(start, end + len(rest), *map(int, ends.groups())) or problem.fixes
             yield problem
+        elif rest in ("i", "j"):
+            product = f"{number}*{rest}"
+            yield self.wrong("imaginary", end, end + 1, number=number + rest, name=rest, instead=product)
         else:
-            name, at = factor.group(), Span(self.source, start, end)
-            if name in ("i", "j") and name == rest:
-                product = f"{number}*{name}"
-                yield self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=product)
-            else:
-                fixes = readings(at, name) if name not in keywords.PYTHON else [corrected(at, f"{number} ")]
-                yield self.wrong("number and name", end, end + len(name), fixes=fixes, number=number, name=name)
+            return
         self.position = end + len(rest)
 
     def counted(self, start: int, end: int, low: int, high: int) -> list[str]:
@@ -438,10 +492,11 @@ class _Scanner:
         """A character that begins no token."""
         start = self.position
         character = self.text[start]
-        follows = self.previous in OPERAND_ENDS
-        if character == "'" and follows and (prime := primed(Span(self.source, start, end))):
-            self.position = end
-            yield prime
+        if character == "'" and self.previous in ("NAME", "RPAR") and self.text[start - 1] not in " \t":
+            yield self.prime()
+            return
+        if sign := self.on_paper(character):
+            yield sign
             return
         if character in "\"'":
             line = re.compile(_REST_OF_LINE).match(self.text, start)
@@ -456,9 +511,6 @@ class _Scanner:
             yield from self.superscript()
             return
         self.position = end
-        if character == "!" and self.previous in OPERAND_ENDS and self.text[end : end + 1] != "=":
-            yield self.factorial()
-            return
         if character == "?":
             yield self.asked()
             return
@@ -470,9 +522,6 @@ class _Scanner:
             code = f"U+{ord(character[0]):04X}" if shown else ""
             problem = self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
             problem.fixes = [self.in_ascii(start), *problem.fixes]  # the first one if it can be read
-            bars = re.compile(r"\|([^|\n#]*[^|\n# ])\|(?!\|)").match(self.text, start)
-            if bars is not None and self.previous not in OPERAND_ENDS:
-                problem.fixes = short([corrected(Span(self.source, start, bars.end()), f"abs({bars[1]})")])
             yield problem
         else:
             yield self.wrong("unknown character", start, end, character=character)
@@ -501,12 +550,26 @@ class _Scanner:
             yield Token("SUM", "-", start, first)
         yield Token("NUMBER", "".join(map(keywords.SUPERSCRIPTS.__getitem__, self.text[first:end])), first, end)
 
-    def factorial(self) -> AgradError:
-        """`5!`, with what to write instead for a number or a name."""
-        at = self.position - 1
-        of = re.search(r"(?<![\w.)\]])[\w.]+$", self.text[self.line_start : at])
-        fixes = [corrected(Span(self.source, at - len(of[0]), at + 1), f"gamma({of[0]} + 1)")] if of else []
-        return self.wrong("factorial", at, at + 1, fixes=fixes)
+    def on_paper(self, character: str) -> Token | None:
+        """`n!`, `30°`, `|x|`, `∂/∂x`; None for any other character."""
+        start, follows = self.position, self.previous in OPERAND_ENDS
+        behind = self.text[start + 1 : start + 2]
+        if character == "!" and follows and behind not in ("=", "!") and self.previous != "BANG":
+            return self.token("BANG", start + 1)
+        if character == "°" and follows and behind not in ("C", "F"):
+            return self.token("DEGREES", start + 1)
+        if character == "∂":
+            return self.leibniz()
+        if character != "|":
+            return None
+        if self.open[-1].sign == "|" and follows:
+            self.open.pop()
+            return self.token("BAR_END", start + 1)
+        is_operand = self.previous == "NUMBER" or not follows
+        is_near = behind not in "|" and not (follows and behind == " ")
+        if is_operand and is_near and re.compile(r"\|[^\r\n;#\"']*\|").match(self.text, start):
+            return self.opener("BAR", start + 1)
+        return None
 
     def asked(self) -> AgradError:
         """`sin(x)?` and `?sin`, as in other consoles: help on the name."""
@@ -606,6 +669,8 @@ class _Scanner:
         is_percent = self.text[self.position] == "%" and self.previous == "NUMBER" and self.before == "UNCERTAIN"
         if is_percent and not re.match(r"[ \t]*[\w.(\[\"']", self.text[end : end + 80]):
             kind = "PERCENT"
+        elif self.previous in OPERAND_ENDS and re.compile(_PERCENT).match(self.text, self.position):
+            kind = "PERCENTAGE"
         yield self.token(kind, end)
 
     def magic(self, found: re.Match[str]) -> AgradError:
@@ -634,7 +699,12 @@ class _Scanner:
     # f-strings
 
     def fstring(self, kind: str, end: int) -> Iterator[Item]:
-        yield self.opener(kind, end)
+        """An f-string, or `f'(x)`: what would be called, or does not end, is no text."""
+        if re.compile(r"f'(?!')[^'\r\n]*(?:'+[ \t]*\(|(?=[\r\n]|\Z))|f''[ \t]*\(").match(self.text, self.position):
+            yield self.token("NAME", end - 1)
+            yield self.prime()
+        else:
+            yield self.opener(kind, end)
 
     def inside_fstring(self, text: _Open) -> Item | None:
         """The next token if it is one that only an f-string has; None inside an expression in braces."""
@@ -676,10 +746,8 @@ class _Scanner:
         return self.open_fstring(text.start, end) if around is text else self.unclosed(around)
 
     def open_fstring(self, start: int, end: int) -> AgradError:
-        """The error of an f-string that does not end; `f'(x)` and `f'` are a derivative."""
-        called = re.compile(r"f'(?:\([^'\"{}\n]*\)|[ \t]*(?:\n|\Z))").match(self.text, start)
-        problem = primed(Span(self.source, start + 1, start + 2)) if called else None
-        return problem or self.wrong("unterminated string", start, end)
+        """The error of an f-string that does not end."""
+        return self.wrong("unterminated string", start, end)
 
 
 def _in_ascii(sign: str) -> str:

@@ -131,10 +131,11 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
         builder.begin(stream.source)
         interactive: Any = parser.parse(cast(Any, stream), "program", start_interactive=True)
         try:
-            for token in stream.lex():
+            for token in stream.lex(interactive.parser_state, lambda state, kind: None):
                 if token and token.end_pos > len(text):
                     return stream.taken[:-1], accepted(interactive.parser_state) - {"$END"}
-                interactive.feed_token(token)
+                if token or token.start_pos < len(text):  # no sign that is left out before the word
+                    interactive.feed_token(token)
         except (AgradError, UnexpectedToken):
             pass
     return stream.taken, set()

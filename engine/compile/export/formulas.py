@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -55,6 +55,8 @@ def _read(program: Program, spelling: Language, shares: Callable[[int, terms.Ter
 def term_of(step: Step, operands: Sequence[terms.Term]) -> terms.Term:
     """The result of a step as a term."""
     op = step.op
+    if op.name == "pow" and operands[0].number is not None and float(operands[0].number) == math.e:
+        return terms.applied("exp", operands[1:])  # e**x
     made: terms.Term | None = op.formula(*operands, **step.attrs) if op.formula is not None else None
     if made is not None:
         return made
@@ -91,6 +93,7 @@ _CONSTANTS = {
     "sqrt(pi)": math.sqrt(math.pi),
     "sqrt(2*pi)": math.sqrt(2.0 * math.pi),
     "sqrt(2)": math.sqrt(2.0),
+    "e": math.e,
 }
 _ROUNDING = 4e-16  # relative
 
@@ -111,6 +114,7 @@ class Language:
     """Terms as text in the language of agrad. Numbers become fractions and multiples of pi where they are."""
 
     root, derived = "sqrt({})", "d/d{} = {}"
+    last: Collection[str] = ()  # the names that stand behind all others in a product: 2*a*x
 
     def write(self, x: terms.Term) -> str:
         """A term as text."""
@@ -135,7 +139,7 @@ class Language:
         above, below = _numbers(abs(one.number), alone=not one.factors)
         over, under = list(map(self.number, above)), list(map(self.number, below))
         constants = {self.number(text).text for text in (*above, *below) if text.endswith(")")}
-        for base, exponent in sorted(one.factors, key=_rank):
+        for base, exponent in sorted(one.factors, key=lambda factor: (_rank(factor), self.is_last(factor.base))):
             n = exponent.number
             if n is not None and n < 0:
                 under.append(self.power(base, -exponent))
@@ -147,12 +151,20 @@ class Language:
         made = self.fraction(over, under)
         return Text(f"-{self.bracketed(made, PRODUCT)}", SUM) if one.number < 0 else made
 
+    def is_last(self, base: terms.Name | terms.Applied | terms.Term) -> bool:
+        """Whether a factor is one of the last names."""
+        return isinstance(base, terms.Name) and base.text in self.last
+
     def power(self, base: terms.Name | terms.Applied | terms.Term, exponent: terms.Term) -> Text:
         """A base, with its exponent where that is not 1."""
         if exponent.number == Fraction(1, 2):
             return Text(self.root.format(self.base(base).text), ATOM)
         if exponent.number == 1:
             return self.base(base)
+        if exponent.number is not None:
+            near = exponent.number.limit_denominator(_DENOMINATOR)
+            if abs(near - exponent.number) <= _ROUNDING * abs(exponent.number):  # such as 1/3 - 1
+                exponent = terms.term(near)
         return self.raised(self.base(base), self.sum(exponent))
 
     def base(self, base: terms.Name | terms.Applied | terms.Term) -> Text:

@@ -12,16 +12,14 @@ from itertools import pairwise
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.elsewhere import RECIPROCALS
-from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
+from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
-from agrad.grammar.syntax.errors.notation import function_named, spelled_out
+from agrad.grammar.syntax.errors.notation import spelled_out
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
 
 _NOTHING_MORE = frozenset({"_NEWLINE", "$END", "SEMICOLON"})
 _INFIX = {"mod": "%", "div": "//", "rem": "%"}
-_BEFORE_NAMES = words("then at by over wrt respect near")  # after a number, these are no units
 _DERIVATIVES = words("derivative gradient derive diff differentiate differential")
 
 # The words after the operands of a command, also those that are words of Python: these are options everywhere.
@@ -55,54 +53,6 @@ def near(word: str, options: Collection[str]) -> list[str]:
     return swapped or suggest(word, options)
 
 
-def _assigned(context: ErrorContext) -> AgradError | None:
-    """`x := 3`, `f(x) := x**2`: the `:=` of mathematics, where an assignment may stand."""
-    colon = context.previous if context.bad.type == "_EQUAL" else context.bad
-    place, head = colon.start_pos, context.head
-    if colon is not context.bad and colon.type == "_COLON":  # the statement has been taken to begin behind the colon
-        starts = [place for place, one in enumerate(context.before) if one.type in LINE_STARTS]
-        head = context.before[min(starts[-1] + 1 if starts else 0, len(context.before) - 1)]
-    if colon.type != "_COLON" or context.open or not context.source.text.startswith(":=", place):
-        return None
-    if head.type not in ("NAME", "SET", "VAR"):
-        return None
-    before = context.before[-2] if colon is context.previous and len(context.before) > 1 else context.previous
-    target = context.text_of(head, before)
-    word = "def " if before.type == "RPAR" else ""
-    instead = f"{word}{target} = {context.rest_of_line(place + 2).strip()}"
-    return context.wrong("becomes", Span(context.source, place, place + 2), fixes=[instead])
-
-
-_TERM = re.compile(r"\d+(?:\.\d*)?[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*[-+])")
-
-
-def _uncalled(context: ErrorContext) -> AgradError | None:
-    """`sin x`, and `y = 2*sin x + 1`."""
-    function, bad = context.previous, context.bad
-    name = (function_named(function) or RECIPROCALS.get(function, "")) if function.type == "NAME" else ""
-    if not name or (function in SHAPES and function is context.head):
-        return None
-    if bad.type not in ("NAME", "NUMBER") or context.breaks_between(function, bad):
-        return None
-    plain, call = context.next_type not in ("LPAR", "_LSQB", "_DOT"), context.across(function, bad)
-    if function in RECIPROCALS and plain:
-        return context.wrong("brackets", bad, fixes=[corrected(call, f"(1/{name}({bad}))")], name=function)
-    # `trace` is of a matrix, or of a backward
-    traced = name == "trace" and function is context.head and bad.type == "NAME"
-    fixes = [f"backward {bad} trace   shows each step of it"] if traced else []
-    if plain:
-        fixes.append(corrected(call, f"{name}({bad})"))
-    right = context.rest_of_line(bad.start_pos)
-    if first := _TERM.match(right):  # `cos 3x + 1`
-        place = context.until(function, bad.start_pos + first.end())
-        fixes.append(multiplied(corrected(place, f"{name}({first[0]})")))
-    right = right.partition("#")[0].rstrip()
-    if not context.open and right != bad:
-        place = context.until(function, bad.start_pos + len(right))
-        fixes.append(corrected(place, f"{name}({multiplied(right)})"))
-    return context.wrong("brackets", bad, fixes=fixes, name=function)
-
-
 def _root(context: ErrorContext) -> AgradError | None:
     """`√x²`, which is the root of the square in books, and the square of the root on calculators."""
     bad = context.bad
@@ -126,10 +76,6 @@ def _declared(context: ErrorContext) -> AgradError | None:
 def _infix(context: ErrorContext) -> AgradError | None:
     """`5 mod 3`, `20% of 50`, `3 km to m`, `x**2 at x=3`."""
     bad, previous = context.bad, context.previous
-    if previous == "%" and context.head is not bad and bad.type in _NOTHING_MORE | {"RPAR"}:
-        return _percent(context, previous, "")
-    if previous == "of" and len(context.before) > 1 and context.before[-2] == "%":
-        return _percent(context, context.before[-2], context.rest_of_line(bad.start_pos))
     if bad.type != "NAME" or previous.type not in OPERAND_ENDS:
         return None
     if sign := _INFIX.get(bad):
@@ -142,20 +88,9 @@ def _infix(context: ErrorContext) -> AgradError | None:
             known = Hint(f"forward {left} with {given[1].strip()}   if {left} has been computed already")
             fixes = [known, fix] if left.isidentifier() else [fix]
             return context.wrong("at", bad, fixes=fixes, word=bad)
-    in_range = any(token.type == "_IN" for token in context.statement)  # `for x in 0..1 path`
-    is_unit = bad not in FUNCTIONS and bad not in _BEFORE_NAMES and not context.open and not in_range
-    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and is_unit:
-        return context.wrong("units", bad)
+    if bad == "to" and len(context.before) > 1 and context.before[-2].type == "NUMBER":
+        return context.wrong("units", previous)
     return None
-
-
-def _percent(context: ErrorContext, sign: Token, behind: str) -> AgradError:
-    """`20% of 50`, and a `%` that nothing follows."""
-    number = context.before[context.before.index(sign) - 1]
-    behind = behind.partition("#")[0].rstrip()
-    whole = context.until(number, context.bad.start_pos + len(behind))
-    fixes = [corrected(whole, f"{number}/100*{behind}")] if behind and number.type == "NUMBER" else []
-    return context.wrong("percent", sign, fixes=fixes, number=number)
 
 
 def _derivative(context: ErrorContext) -> AgradError | None:
@@ -209,7 +144,7 @@ def _misspelt_header(context: ErrorContext) -> AgradError | None:
     return context.wrong("no command", head, *likely, word=head)
 
 
-RECOGNISERS: Recognisers = (_option, _assigned, _misspelt_header, _derivative, _root, _declared, _infix, _uncalled)
+RECOGNISERS: Recognisers = (_option, _misspelt_header, _derivative, _root, _declared, _infix)
 
 
 # Recognisers of signs of other languages: `===`, `%*%`, `.*`, `1:3`, `@(x) x^2`, `[1 2; 3 4]`.

@@ -25,7 +25,6 @@ from functools import cache
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
 from agrad.engine.text import beside, truncate
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 from agrad.lazy import pattern
 
 
@@ -77,12 +76,7 @@ _COMMENT = r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$"""
 _PRODUCT = pattern(
     r"(?P<sign>(?:\^|\*\*|/|%|÷|√)[ \t]*-?[ \t]*)?(?<![\w.])(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<name>[^\W\d]\w*)"
 )
-# What belongs to the second factor: a call, and a power.
-_FACTOR = pattern(rf"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[{''.join(SUPERSCRIPTS)}]+)?(?![\w.(\[])")
-_IN_BRACES = pattern(r"(\^|\*\*)\{([^{}]*)\}")
 _EXPONENT = pattern(r"\d+(?:\.\d*)?[eE]\d*")
-_DEFINITION = pattern(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
-_PRIMED = pattern(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
 _SEVERAL = pattern(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
 
 
@@ -118,43 +112,8 @@ def multiplied(text: str) -> str:
     return _PRODUCT.sub(written, text)
 
 
-def readings(number: Span, name: str) -> list[str]:
-    """The line of `2x` with its sign; two lines where `1/2x` may be `1/(2*x)` or `1/2*x`. The name follows at once."""
-    source, end = number.source, number.end + len(name)
-    if name in ("deg", "degree", "degrees"):
-        return [corrected(Span(source, number.start, end), f"deg2rad({number.text})")]
-    line_start = number.start - source.position(number.start)[1] + 1
-    before = re.search(r"(?:\^|\*\*|/|%|÷|√)[ \t]*(-?)[ \t]*$", source.text[line_start : number.start])
-    product = f"{number.text}*{name}"
-    lines = [corrected(Span(source, number.start, end), product)]
-    behind = _FACTOR.match(source.text, end)
-    if before is not None and behind is not None:
-        start = number.start - len(before[0]) + before.start(1) - before.start()
-        lines.insert(0, corrected(Span(source, start, behind.end()), f"({before[1]}{product}{behind[0]})"))
-    lines = [multiplied(_IN_BRACES.sub(r"\1(\2)", line)) for line in lines]
-    if any(found["sign"] for found in _PRODUCT.finditer(lines[0])):
-        return [Hint(f"{product}, and brackets around what divides or is a power: 1/(2*x), e^(2*x)")]
-    # `f(x) = 3*x + 1` is the definition of a function
-    return [f"def {line}" if _DEFINITION.match(line) and not re.search("[\"']", line) else line for line in lines]
-
-
 def several_values(place: Span) -> list[str]:
     """`x = 2, y = 3`, and `var x = 2, y = 3`: the line of a place as two statements; nothing if it is neither."""
     line = corrected(Span(place.source, place.start, place.start), "")
     word = found[0] if (found := re.match(r"var[ \t]+", line)) else ""
     return [re.sub(r",[ \t]*", f"; {word}", line)] if _SEVERAL.fullmatch(line.removeprefix(word)) else []
-
-
-def primed(place: Span) -> AgradError | None:
-    """`f'(x)`, whose `'` is at a place: the derivative of f. None if what stands there is another quote."""
-    text, start = place.source.text, place.start
-    begin = re.search(r"(?<!\w)[^\W\d]\w*'*$", text[:start])
-    found = re.compile(r"([^\W\d]\w*)('+)([ \t]*\()?").match(text, begin.start()) if begin is not None else None
-    if found is None or text[start : start + 1] != "'":
-        return None
-    whole, name = Span(place.source, found.start(), found.end(2)), found[1]
-    if not found[3]:
-        return syntax_error("prime", whole, name=found[0], function=name)
-    line = corrected(whole, whole.text)  # f'' is grad(grad(f))
-    fix = _PRIMED.sub(lambda one: f"{'grad(' * len(one[2])}{one[1]}{')' * len(one[2])}", line)
-    return syntax_error("prime", whole, fixes=[fix], name=whole.text, function=name)

@@ -3,98 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.text import beside, divided, is_balanced
+from agrad.engine.text import beside, divided
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.elsewhere import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, short, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, short, syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS, SHAPES
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
-
-# `d/dx x^2`, and `d²/dx² x^2`, `d^2/dx^2 x^2`, `d2/dx2 x^2`
-LEIBNIZ = re.compile(
-    r"d(?:/d(?P<by>[^\W\d]\w*)|(?P<order>(?:\^|\*\*)?[23]|[²³])[ \t]*/[ \t]*d(?P<by_again>[^\W\d]\w*?)(?P=order))"
-    r"[ \t]*(?P<text>[^#;\n]+)"
-)
-
-
-def function_named(word: str) -> str:
-    """The function that a word is called in agrad: `log` for `ln`; empty if it is none."""
-    if word in FUNCTIONS:
-        return word
-    ours = KNOWN_ELSEWHERE.get(word, "")
-    return ours.removesuffix("(…)") if ours.endswith("(…)") else ""
-
-
-def prime(context: ErrorContext) -> AgradError | None:
-    """`f''(x)`, and `f'(x) + g'(x)`, which are read as texts behind a name."""
-    bad, previous = context.bad, context.previous
-    if previous.type != "NAME" or bad.type != "STRING" or not context.joined() or not bad.startswith("'"):
-        return None
-    return primed(context.span(bad)) if previous not in ("r", "b", "u", "f", "rb", "br") else None
-
-
-def leibniz(context: ErrorContext) -> AgradError | None:
-    """`d/dx x^2`, and `d/dx sin(x)`."""
-    if not re.fullmatch("d[23]?", context.head) or context.open:
-        return None
-    found = LEIBNIZ.match(context.source.text, context.head.start_pos)
-    if found is None or context.bad.start_pos < found.start("text"):
-        return None
-    by, fix = by_leibniz(found)
-    return context.wrong("leibniz", context.until(context.head, found.start("text")), fixes=[fix], by=by)
-
-
-def by_leibniz(found: re.Match[str], known: Collection[str] = ()) -> tuple[str, str]:
-    """The name by which `d/dx …` differentiates, and the derivative as it is written here: at x if it is known.
-
-    A name behind it is a value, which was computed from x, unless it is known as a function.
-    """
-    by, order, text = found["by"] or found["by_again"], found["order"], found["text"].strip()
-    if text[0] in "([" and text[-1] in ")]" and is_balanced(text[1:-1]):
-        text = text[1:-1].strip()
-    times = _ORDERS[order[-1]] if order else 1
-    values = known if isinstance(known, Mapping) else {}
-    is_function, is_leaf = text in FUNCTIONS or callable(values.get(text)), getattr(values.get(by), "requires_grad", 0)
-    if not is_function and (is_leaf or (text.isidentifier() and text != by)):
-        value = f"{'grad(' * times}{multiplied(text)}{f', {by})' * times}"
-        given = is_leaf or text in known
-        return by, value if given else Hint(f"{value}   of a value {text}; grad({text})(1) of a function")
-    fix = derivative_of(f"{text}({by})" if is_function else multiplied(text), by, by if by in known else "1", times)
-    return by, fix if by in known else f"{fix}   at {by} = 1"
-
-
-_ORDERS = {"2": 2, "²": 2, "3": 3, "³": 3}
-
-
-def power(context: ErrorContext) -> AgradError | None:
-    """`sin²x` and `sin^2 x`, the square of a sine, and `sin⁻¹ x`, its inverse."""
-    bad, before = context.bad, context.before[-4:]
-    if len(before) < 3:
-        return None
-    is_negative = len(before) == 4 and before[2] == "-"
-    *tokens, exponent = before if is_negative else before[-3:]
-    expected = ["NAME", "POWER", "SUM"] if is_negative else ["NAME", "POWER"]
-    if [token.type for token in (*tokens, exponent)] != [*expected, "NUMBER"] or bad.type not in ("NAME", "NUMBER"):
-        return None
-    function = tokens[0]
-    name = function_named(function)
-    if not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
-        return None
-    fixes = [corrected(context.across(function, bad), raised(name, f"({bad})", str(exponent), is_negative))]
-    return context.wrong("brackets", bad, fixes=fixes, name=function)
-
-
-def raised(name: str, given: str, exponent: str, is_negative: bool) -> str:
-    """A power of a function at its argument in brackets; with the exponent -1, its inverse."""
-    exponent = f"-{exponent}" if is_negative else exponent
-    return f"a{name}{given}" if exponent == "-1" and f"a{name}" in FUNCTIONS else f"{name}{given}^{exponent}"
 
 
 def arrow(context: ErrorContext) -> AgradError | None:
@@ -121,7 +41,7 @@ def defined(context: ErrorContext) -> AgradError | None:
 
 
 _DEFINING = frozenset("let const function func fun fn define".split())
-RECOGNISERS = (leibniz, prime, power, arrow, defined)
+RECOGNISERS = (arrow, defined)
 
 
 # Recognisers of how other programs write what is drawn and what is fitted.

@@ -321,20 +321,6 @@ def _assigned_command(context: ErrorContext) -> AgradError | None:
     return context.wrong("command value", word, fixes=fixes, word=word)
 
 
-def _product(context: ErrorContext) -> list[str]:
-    """`sin(x)cos(x)` and `x sin x`, with the operator and the brackets that are left out."""
-    previous, bad, behind = context.previous, context.bad, context.following
-    if previous.type == "NUMBER" and bad in ("deg", "degree", "degrees"):  # sin(30 deg)
-        return [corrected(context.across(previous, bad), f"deg2rad({previous})")]
-    if bad.type != "NAME" or bad not in FUNCTIONS or previous.type not in ("RPAR", "NAME", "NUMBER"):
-        return []
-    if context.next_type == "LPAR":
-        return [corrected(context.across(previous, bad), f"{previous}*{bad}")]
-    if context.next_type in ("NAME", "NUMBER") and isinstance(behind, Token):
-        return [corrected(context.across(previous, behind), f"{previous}*{bad}({behind})")]
-    return []
-
-
 _THOUSANDS = re.compile(r"(?<![\w.])[1-9]\d{0,2}(?: \d{3})+(?:\.\d+)?(?![\w.(])(?! \d)")  # 1 000 000
 
 
@@ -363,11 +349,15 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     what = "an operator or a comma" if listed else "an operator"
     if not listed and (whole := _THOUSANDS.match(context.source.text, previous.start_pos)):
         fixes = [corrected(Span(context.source, *whole.span()), re.sub("[^0-9.]", "", whole[0]))]
+    elif (mixed := re.match(r"\d+ +\d+/\d+(?![\w.])", context.rest_of_line(previous.start_pos))) and not listed:
+        whole, part = mixed[0].split(maxsplit=1)  # 2 1/2
+        place = Span(context.source, previous.start_pos, previous.start_pos + mixed.end())
+        return context.wrong("two readings", place, f"({whole} + {part})", f"{whole}*{part}", text=mixed[0])
     elif context.breaks_between(previous, bad):
         fixes = [Hint(" or ".join(between))] if between else []
     else:
         place = context.across(previous, bad)
-        fixes = _product(context) or [corrected(place, text) for text in between]
+        fixes = [corrected(place, text) for text in between]
         if context.open and context.open[-1].type == "_LSQB":
             fixes = [*foreign.matrix(context), *fixes]
     return context.wrong("missing operator", bad, fixes=fixes, what=what, left=left, right=right)

@@ -125,7 +125,7 @@ def test_a_line_that_cannot_be_parsed_hides_the_names_in_it_alone(tmp_path):
     [
         ("print p\nx = = y\nprint x, y, q\nsin(1, 2)", "name syntax name arity"),
         ("def f(a:\n    b = 1\nprint f, b, c", "syntax name"),
-        ("x = 2x; load 'a.ag'\nq", "syntax"),
+        ("x = 2 3; load 'a.ag'\nq", "syntax"),
         ('y = 1\ns = """a\nb c d\n', "syntax syntax"),
         (
             "import math\nx = )\nprint(x, y)\nfor i in x:\nprint(i)\ntry:\n    z = 1\nw = 2\nv",

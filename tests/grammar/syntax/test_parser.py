@@ -90,7 +90,7 @@ def shape(node: object) -> str:
         case s.Define(name, parameters, body):
             listed = ", ".join(p.name + (f"={shape(p.default)}" if p.default else "") for p in parameters)
             return f"def {name}({listed}) {shape(body)}"
-    fields = {name: shape(getattr(node, name)) for name in node.fields if name != "span"}
+    fields = {name: shape(getattr(node, name)) for name in node.fields if name not in ("span", "sign")}
     return FORMS.get(type(node), type(node).__name__.lower()).format(**fields).replace("  ", " ").strip()
 
 

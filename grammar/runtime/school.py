@@ -1,0 +1,87 @@
+"""What school mathematics writes: functions by their names on paper, n!, and derivatives as `f'` and `d/dx`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from agrad.engine.autodiff.transforms import jvp
+from agrad.engine.core.graph import collect, reachable
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import format_shape
+from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
+
+
+@cache
+def function(word: str) -> Callable[..., Any]:
+    """The function that a word is called on paper: `ln`, `sec`, `sind`."""
+
+    def called(x: Any) -> Any:
+        if word in RECIPROCALS:
+            return 1.0 / FUNCTIONS[RECIPROCALS[word]].call(x)
+        if word in OF_DEGREES:
+            return FUNCTIONS[OF_DEGREES[word]].call(FUNCTIONS["deg2rad"].call(x))
+        return FUNCTIONS[SCHOOL[word]].call(x)
+
+    called.__name__ = word
+    return called
+
+
+def factorial(n: Any) -> Any:
+    """n!, which is gamma(n + 1). Raises AgradError of kind `domain` for negative numbers and those with a fraction."""
+    value = n.node.value if isinstance(n, Tensor) else n
+    if type(value) is float and (value < 0.0 or not value.is_integer()):
+        raise AgradError("type", f"n! is of whole numbers from 0 on, not of {value:g}", fixes=["help gamma"])
+    return FUNCTIONS["gamma"].call(n + 1.0)
+
+
+def derivative(f: Callable[[Any], Any], order: int, x: Any, is_of: bool = True) -> Any:
+    """The derivative of a function of one number at x, which can itself be differentiated if x requires a gradient.
+
+    In forward mode, whose sums and products stand in the order in which f has them. Raises AgradError of kind `shape`
+    for arrays, and `grad` for a value that was computed without x, unless `is_of` says that it is one of x.
+    """
+    is_number = not (isinstance(x, Tensor) and x.requires_grad)
+    at = tensor(x.value if isinstance(x, Tensor) else x, requires_grad=True) if is_number else x
+    y = f(at)
+    y = y(at) if callable(y) else y  # d/dx f
+    if not is_of and not (isinstance(y, Tensor) and at.node in reachable(y.node)):
+        name = x.node.name if isinstance(x, Tensor) and x.node.name else "x"
+        message = f"what is differentiated was not computed from a leaf {name}: its number says nothing of {name}"
+        raise AgradError("grad", message, fixes=[f"var {name} = 1   and then compute it again"])
+    for _ in range(order):
+        for what in (at, y):
+            if isinstance(what, Tensor) and what.shape:
+                message = f"d/dx is of a number by a number, and this has shape {format_shape(what.shape)}"
+                raise AgradError("shape", message, fixes=["help jacobian"])
+        y = jvp(y, at, 1.0, True) if isinstance(y, Tensor) and y.requires_grad else 0.0
+    return y.item() if is_number and isinstance(y, Tensor) and not _depends(y, at) else y
+
+
+def _depends(y: Tensor, x: Tensor) -> bool:
+    """Whether a value has leaves behind it other than x."""
+    return any(node.op is None and node.requires_grad and node is not x.node for node in collect([y.node]))
+
+
+def prime(value: Any, order: int) -> Any:
+    """`f'`, a function; `y'` of a value, by the one leaf that it was computed from. Raises AgradError."""
+    if callable(value):
+
+        def made(x: Any) -> Any:
+            return derivative(value, order, x)
+
+        made.__name__ = f"{getattr(value, '__name__', 'f')}{chr(39) * order}"
+        return made
+    nodes = collect([value.node]) if isinstance(value, Tensor) else []
+    leaves = [node for node in nodes if node.op is None and node.requires_grad]
+    if len(leaves) != 1 or value.shape:
+        names = " and ".join(sorted(node.name or "a value without a name" for node in leaves)) or "no leaf"
+        message = f"this value was computed from {names}, so that it is not clear by what it is differentiated"
+        raise AgradError("type", message, fixes=["help grad"])
+    y = value
+    for _ in range(order):
+        y = jvp(y, bare(leaves[0]), 1.0, True) if isinstance(y, Tensor) and y.requires_grad else 0.0
+    return y
