@@ -100,7 +100,7 @@ def words(grammar: str) -> dict[str, Any]:
         for kind in start[1].split(" | ")
     }
     options = {
-        word: {kind.lower(): kind for kind in re.findall(r"[A-Z_]{2,}", rest) if kind in declared}
+        word: {kind.lower(): kind for kind in re.findall(r"\b[A-Z][A-Z_]*\b", rest) if kind in declared}
         for word, rest in behind.items()
     }
     flags = {kind for found in options.values() for kind in found.values() if re.search(rf"\b{kind} *[|)*]", grammar)}
@@ -117,7 +117,7 @@ def words(grammar: str) -> dict[str, Any]:
         "SOFT": tuple(soft),
         "HEADERS": of(r" _COLON\b"),
         "ALONE": of(r"( \(.*\)\?)?( ->|$)"),
-        "BEFORE_VALUES": of(r" (expression|values)\b"),
+        "BEFORE_VALUES": of(r" (expression|values|string)\b"),
         "RANGING": tuple(sorted(word for word, rest in behind.items() if "_RANGE" in rest)),
         "OPTIONS": {word: found for word, found in options.items() if found},
         "FLAGS": tuple(sorted(flags)),
