@@ -476,9 +476,10 @@ ROUNDINGS: dict[str, Callable[[float], int]] = {
 
 
 def format_uncertain(value: float, u: float, precision: int | None = 10, digits: int = 0) -> str:
-    """`58.9 ± 3.1`: so many significant digits of the uncertainty, as `set rounding` says, and the value to that place.
+    """`58.9 ± 3.1`: so many significant digits of the uncertainty, or as `set rounding` says, and the value to that
+    place.
 
-    The rule of the Particle Data Group is that of its Review, 5.3: two digits up to 3.54, one up to 9.49, above that 10.
+    The rule of the Particle Data Group (Review, 5.3): two digits up to 3.54, one up to 9.49, and from there on 10.
     """
     if u == 0.0 or not (math.isfinite(u) and math.isfinite(value)):
         return f"{format_number(value, precision)} ± {format_number(u, precision)}"

@@ -28,7 +28,8 @@ class Settings(Struct, eq=False, frozen=False):
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
     where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `plots`: how it
-    draws, as in `set plots`; empty for the user's configuration. `rounding`: how uncertainties are, as in `set rounding`.
+    draws, as in `set plots`; empty for the user's configuration. `rounding`: that of uncertainties, as in `set
+    rounding`.
     """
 
     precision: int | None = 10

@@ -94,15 +94,16 @@ def percent(value: Any, u: Any) -> Tensor:
     return uncertain(value, abs(value.value if isinstance(value, Tensor) else value) * (u * 0.01))
 
 
+_NEEDED = {"t": "t(8)   with its degrees of freedom", "trapezoid": "trapezoid(0.5)   whose top is half as wide"}
 _LITERALS = {"uniform": UNIFORM, "triangular": TRIANGULAR, "arcsine": ARCSINE}
 
 
 def distributed(name: str, value: Any, half: Any, parameter: Any = None) -> Tensor:
     """`value ± half uniform`, with half the width of its interval; `value ± u t(8)`, with its degrees of freedom."""
-    if (name in ("t", "trapezoid")) is (parameter is None):
-        fixes = {"t": ["t(8)   with its degrees of freedom"], "trapezoid": ["trapezoid(0.5)   whose top is half as wide"]}
+    if (name in _NEEDED) is (parameter is None):
         needed = "takes no parameter" if parameter is not None else "needs a parameter"
-        raise AgradError("arity", f"± {name} {needed}", fixes=list(map(Hint, fixes.get(name, []))))
+        fixes = [Hint(_NEEDED[name])] if name in _NEEDED else []
+        raise AgradError("arity", f"± {name} {needed}", fixes=fixes)
     if name in ("t", "normal"):
         return uncertain(value, half, parameter)
     found = _LITERALS[name] if parameter is None else _trapezoid(parameter)
@@ -456,7 +457,7 @@ for _kind, _divisor, _where in (_UNIFORM, _TRIANGULAR, _ARCSINE):
 @_making(
     "trapezoidal",
     "a, b, beta; dof=None",
-    doc="An uncertain number from a to b, equally likely in the middle beta*(b - a): u is (b - a)*sqrt((1 + beta**2)/24).",
+    doc="An uncertain number from a to b, likely in the middle beta*(b - a): u is (b - a)*sqrt((1 + beta**2)/24).",
     example="trapezoidal(0, 12, 0.5).u ~= sqrt(7.5)",
 )
 def _trapezoidal(a: Any, b: Any, beta: Any, dof: Any) -> Tensor:
@@ -486,8 +487,8 @@ def _readings(what: str, x: Any, axes: int = 1) -> Any:
 @_making(
     "measured",
     "readings",
-    doc="The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2); of a matrix, a row for "
-    "each time that several quantities were read together, the correlated means (5.2.3).",
+    doc="The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2); of a matrix with a "
+    "row for each time that several quantities were read together, the correlated means (5.2.3).",
     example="measured([1, 2, 3]).u ~= 1/sqrt(3)",
 )
 def _measured(readings: Any) -> Tensor:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from json import dumps
-from math import floor, inf, isfinite, log10, sqrt
+from math import floor, inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.distributions import NORMAL
-from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, second_order, together
+from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, correlations, second_order, together
 from agrad.engine.compile import compile as compiled
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -54,7 +54,7 @@ class Sampled(NamedTuple):
     high: float
     tolerance: float
     holds: bool | None  # whether the ends of the linear interval agree within the tolerance (8.1.3); None: undecided
-    is_shortest: bool = False  # whether the interval is the shortest with its coverage (5.3.4), else as much is below it
+    is_shortest: bool = False  # whether the interval is the shortest (5.3.4), else as much is below it as above
 
 
 class Budget(NamedTuple):
@@ -96,7 +96,9 @@ class Budget(NamedTuple):
         ]
         if self.second is not None:
             more = self.second.u
-            bias, one, both = (format_number(x, 3) for x in (self.second.bias, abs(more), self.second.with_first(self.u)))
+            bias, one, both = (
+                format_number(x, 3) for x in (self.second.bias, abs(more), self.second.with_first(self.u))
+            )
             lines.append(f"second order: bias {bias}, u = {one} {'less' if more < 0.0 else 'more'}, {both} in all")
         if self.samples is not None:
             lines += self._sampled(self.samples)
@@ -188,12 +190,22 @@ def _check(coverage: float, k: float | None) -> None:
         raise AgradError("domain", f"budget: k, the coverage factor, is above 0 and finite, not {k:g}")
 
 
+class SampledJoint(NamedTuple):
+    """A Monte Carlo run of several numbers (JCGM 102, 7)."""
+
+    number: int
+    mean: list[float]
+    u: list[float]
+    correlation: Array
+    inside: float  # the part of the samples in the ellipsoid
+
+
 class Joint(NamedTuple):
     """Several numbers, what is uncertain of each, and how they are correlated.
 
     `k`: in the ellipsoid x' C^-1 x <= k^2 around them, whose matrix is their covariance, they are all with the stated
     coverage; `k_box`: so are they, at least, each within k_box u. Of normal distributions (JCGM 102, 7.7.2 and 7.7.3),
-    or, with degrees of freedom, of multivariate t distributions (Hotelling 1931).
+    or, with degrees of freedom, of multivariate t distributions (Hotelling 1931); nan where these are too few.
     """
 
     names: list[str]
@@ -204,19 +216,28 @@ class Joint(NamedTuple):
     coverage: float
     k: float
     k_box: float
+    samples: SampledJoint | None = None
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """The numbers, and the columns of their correlations, below the heads."""
-        head = ("result", "value", "u", *self.names)
-        numbers = zip(self.names, self.values, self.u, self.correlation.tolist(), strict=True)
-        return [head, *[(name, *_apart(value, u), *[f"{r:.3f}" for r in row]) for name, value, u, row in numbers]]
+    def rows(self, of: Joint | SampledJoint | None = None) -> list[tuple[str, ...]]:
+        """The numbers, and the columns of their correlations, below the heads; or those `of` samples."""
+        found = of or self
+        values, head = (found.mean, "mean") if isinstance(found, SampledJoint) else (found.values, "value")
+        numbers = zip(self.names, values, found.u, found.correlation.tolist(), strict=True)
+        rows = [(name, *_apart(value, u), *[f"{r:.3f}" for r in row]) for name, value, u, row in numbers]
+        return [("result", head, "u", *self.names), *rows]
 
     def parts(self) -> list[str | Grid]:
         """The table, and the two regions."""
         percent, rows = format_number(100.0 * self.coverage, 4), self.rows()
         dof = f", {format_number(self.dof, 3)} degrees of freedom" if isfinite(self.dof) else ""
-        where = f"\n{percent} % of all together in an ellipsoid with k = {self.k:.2f}, in a box with k = {self.k_box:.2f}"
-        return [Grid(rows, range(1, len(rows[0]))), where + dof]
+        ellipsoid = f"k = {self.k:.2f} in an ellipsoid, " if isfinite(self.k) else "k = "
+        where = f"\n{percent} % of all together: {ellipsoid}{self.k_box:.2f} in a box{dof}"
+        parts: list[str | Grid] = [Grid(rows, range(1, len(rows[0]))), where]
+        if self.samples is not None:
+            part = format_number(100.0 * self.samples.inside, 4)
+            parts += [f"{self.samples.number} samples, {part} % of them in the ellipsoid:\n"]
+            parts += [Grid(self.rows(self.samples), range(1, len(rows[0])))]
+        return parts
 
     def text(self) -> str:
         """The same in lines."""
@@ -243,10 +264,8 @@ class Joint(NamedTuple):
     def ellipse(self, count: int = 200) -> tuple[Array, Array]:
         """Points of the ellipse around two numbers."""
         angles, tilt = np.linspace(0.0, 2.0 * np.pi, count), np.arcsin(self.correlation[0, 1])
-        return tuple(
-            value + self.k * u * np.sin(angles + shift)
-            for value, u, shift in zip(self.values, self.u, (0.0, np.pi / 2 - tilt), strict=True)
-        )  # type: ignore[return-value]
+        (x, y), (of_x, of_y), k = self.values, self.u, self.k
+        return x + k * of_x * np.sin(angles), y + k * of_y * np.sin(angles + np.pi / 2 - tilt)
 
 
 def _apart(value: float, u: float) -> list[str]:
@@ -266,9 +285,7 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     special, size = extra("scipy.special", "budget", "SciPy", "science"), y.size
     if isfinite(dof):
         left = floor(dof + 1e-9) - size + 1
-        if left < 1:
-            raise AgradError("domain", f"budget: {floor(dof + 1e-9)} degrees of freedom are too few for {size} results")
-        k = sqrt(size * (left + size - 1) / left * special.fdtri(size, left, coverage))
+        k = sqrt(size * (left + size - 1) / left * special.fdtri(size, left, coverage)) if left > 0 else nan
     else:
         k = sqrt(special.chdtri(size, 1.0 - coverage))
     box = coverage_factor(1.0 - (1.0 - coverage) / size, dof)
@@ -313,12 +330,33 @@ def coverage_factor(coverage: float, dof: float) -> float:
 # Monte Carlo
 
 
+def sampled_joint(linear: Joint, values: Sequence[Any], count: int, rng: Any) -> Joint:
+    """Several results with what a Monte Carlo run finds."""
+    _check_count(count)
+    y, u, matrix = together(values)
+    with as_recorded(y) as found:
+        assert found is not None
+        draws = _draws(found, count, rng)
+        rows = np.stack([_function(y[place], found)(draws) for place in range(y.size)])
+    apart = (rows - np.reshape(y.value, (-1, 1))) / np.where(u > 0.0, u, 1.0)[:, None]
+    inside = np.mean(np.sum(apart * (np.linalg.pinv(matrix, hermitian=True) @ apart), axis=0) <= linear.k**2)
+    spread = np.std(rows, axis=1, ddof=1)
+    among = correlations(np.atleast_2d(np.cov(rows)))
+    return linear._replace(
+        samples=SampledJoint(count, np.mean(rows, axis=1).tolist(), spread.tolist(), among, float(inside))
+    )
+
+
+def _check_count(count: int) -> None:
+    if not 100 <= count <= _MOST:
+        raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
+
+
 def sampled(
     linear: Budget, y: Any, count: int, rng: Any, shortest: bool = False
 ) -> tuple[Budget, list[tuple[str, Any, Any]]]:
     """The budget with what a Monte Carlo run finds, and its curves: the density of the samples, and the normal one."""
-    if not 100 <= count <= _MOST:
-        raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
+    _check_count(count)
     tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
     tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
     expected = linear.value - linear.expanded, linear.value + linear.expanded

@@ -333,17 +333,21 @@ def _budget(session: Session, call: Call) -> None:
     """
     options, form = call.options, _form(call)
     coverage = number_of("budget", "coverage", options.get("coverage", 0.95))
+    samples = small("budget", "samples", options.get("samples", 0))
     values = [as_array(value) for value in call.values]
     if len(values) > 1 or getattr(values[0], "size", 1) > 1:
-        if alone := [*options.keys() & {"order", "samples", "shortest", "k"}]:
+        if alone := [*options.keys() & {"order", "shortest", "k"}]:
             raise call.wrong("arity", f"budget: {alone[0]} is for one result, and these are several")
-        _show_budget(session, call, inspect.budget.joint(*_each(call, values), coverage), form)
+        results, names = _each(call, values)
+        several = inspect.budget.joint(results, names, coverage)
+        if samples:
+            several = inspect.budget.sampled_joint(several, results, samples, ops.creation.generator())
+        _show_budget(session, call, several, form)
         return
     if "k" in options and "coverage" in options:
         raise call.wrong("arity", "budget: k and coverage exclude each other", Hint("leave out coverage"))
     k = number_of("budget", "k", options["k"]) if "k" in options else None
     order = small("budget", "order", options.get("order", 1))
-    samples = small("budget", "samples", options.get("samples", 0))
     if "shortest" in options and not samples:
         raise call.wrong("arity", "budget: shortest is of samples", f"{call.node.span.text} samples 1e6")
     value = values[0] if isinstance(values[0], int | float) else graphed(call, 0)
@@ -375,7 +379,7 @@ def _form(call: Call) -> str:
         return form or "text"
     told = _ENDINGS.get(splitext(path)[1].lower())
     if told is None and not form:
-        fixes = [f'{call.node.span.text} as {one}' for one in _FORMS]
+        fixes = [f"{call.node.span.text} as {one}" for one in _FORMS]
         raise AgradError("file", f"budget: {path} does not say its form: {' '.join(_ENDINGS)} do", fixes=fixes)
     if form and told and form != told:
         raise AgradError("file", f"budget: {path} means {told} by its ending, and {form} by `as`")

@@ -12,7 +12,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -22,16 +22,16 @@ from typing import Any, NamedTuple, TypeAlias
 from unicodedata import name as name_of
 
 from agrad.engine import inspect
-from agrad.engine.autodiff.uncertainty import doubtful, sources, uncertainty
+from agrad.engine.autodiff.uncertainty import doubtful, sources
 from agrad.engine.core.context import require_files
+from agrad.engine.core.graph import by_seq
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.interop.notebook import table
-from agrad.engine.text import Grid, align, printable
+from agrad.engine.text import Grid, printable
 from agrad.engine.text import beside as beside_module
 from agrad.engine.values import format_number, format_uncertain
 from agrad.grammar.commands.plot.command import picture
-from agrad.grammar.commands.plot.files import drawn
 from agrad.grammar.commands.registry import Call, Session
 from agrad.grammar.files import beside, replacing, write_text
 from agrad.grammar.results import Plot, Printed
@@ -56,7 +56,7 @@ class Section(NamedTuple):
     """A part of a document."""
 
     title: str
-    parts: list[Part]
+    parts: Sequence[Part]
 
 
 def save(session: Session, call: Call) -> None:
@@ -79,7 +79,8 @@ def of_session(session: Session) -> list[Section]:
     known = {name: x for name, x in session.names.items() if isinstance(x, Tensor) and not name.startswith("_")}
     results = {name: x for name, x in known.items() if not x.is_leaf and sources(x)}
     fitted = session.fit.parameters if session.fit is not None else []
-    behind = {x.node: x for value in parts_of([*known.values(), *fitted]) for x in sources(value, fitted)}
+    every = {x.node: x for value in parts_of([*known.values(), *fitted]) for x in sources(value, fitted)}
+    behind = {node: every[node] for node in sorted(every, key=by_seq)}
     found = []
     if behind:
         found.append(Section("What was measured", _measured([*behind.values()][:_MOST])))
@@ -96,15 +97,12 @@ def of_session(session: Session) -> list[Section]:
     return found
 
 
-def of_fit(measured: str, model: str, parameters: Sequence[Tensor], plot: Plot | None, more: Sequence[Part] = ()) -> Section:
+def of_fit(
+    measured: str, model: str, parameters: Sequence[Tensor], plot: Plot | None, more: Sequence[Part] = ()
+) -> Section:
     """A fit: its model, its parameters, which are correlated, and its picture; `more`: what else is known of it."""
-    parts: list[Part] = [Code(f"{measured} ~ {model}")]
-    with suppress(AgradError):  # too few degrees of freedom for a region of all
-        parts += inspect.budget.joint(parameters, [x.node.spell() for x in parameters]).parts()
-    if len(parts) == 1:
-        numbers = [[x.node.spell(), format_uncertain(x.item(), float(uncertainty(x)))] for x in parameters]  # type: ignore[arg-type]
-        parts.append(Grid([["parameter", "value"], *numbers], [1]))
-    return Section("The fit", [*parts, *more, *([plot] if plot is not None else [])])
+    found = inspect.budget.joint(parameters, [x.node.spell() for x in parameters]).parts()
+    return Section("The fit", [Code(f"{measured} ~ {model}"), *found, *more, *([plot] if plot is not None else [])])
 
 
 def closing(text: str) -> list[Section]:
@@ -135,7 +133,8 @@ def _measured(leaves: list[Tensor]) -> list[Part]:
 
 
 def _correlations(values: list[Tensor], names: list[str]) -> list[tuple[str, ...]]:
-    return [(row[0], *row[3:]) for row in inspect.budget.joint(values, names).rows()]
+    head, *rows = [(row[0], *row[3:]) for row in inspect.budget.joint(values, names).rows()]
+    return [("correlation", *head[1:]), *rows]
 
 
 def _typed(value: Tensor) -> str:
@@ -161,7 +160,6 @@ def _result(name: str, value: Tensor) -> Section:
 # Its forms
 
 
-
 def write(path: str, sections: Sequence[Section], title: str = "Report") -> None:
     """A document in a file, in the form that its ending tells. Raises AgradError of kind `file` or `extra`."""
     require_files(f"cannot write {path}")
@@ -182,7 +180,9 @@ def html(sections: Sequence[Section], title: str) -> str:
     def part(one: Part) -> str:
         if isinstance(one, Plot):
             made = plotted(one, ".svg")
-            shown = f'<img alt="{escape(named(one))}" src="{data_address("svg+xml", made)}">' if made else _no_picture(one)
+            shown = (
+                f'<img alt="{escape(named(one))}" src="{data_address("svg+xml", made)}">' if made else _no_picture(one)
+            )
             return f"<figure>{shown}</figure>"
         if isinstance(one, Grid):
             head, *rows = one.rows
@@ -321,7 +321,9 @@ def _made_by(line: list[str], folder: str) -> bytes:
     """What a program writes into report.pdf. Raises AgradError of kind `extra` where it does not."""
     reason = ""
     try:
-        done = subprocess.run(line, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            line, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS, check=False
+        )
         said = (done.stdout + done.stderr).decode(errors="replace").splitlines()
         reason = next((one for one in said if one.startswith("!")), said[-1] if said else "")
         return Path(folder, "report.pdf").read_bytes()

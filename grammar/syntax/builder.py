@@ -448,7 +448,9 @@ class Builder:
         operands, options = self.divided(parts)
         return self.command(parts, operands, options)
 
-    check = explain = limit = load = save = report = names_command = bare_command = command_with_parameters = plain_command
+    check = explain = limit = load = save = report = names_command = bare_command = command_with_parameters = (
+        plain_command
+    )
 
     def divided(self, parts: Parts) -> tuple[Parts, Parts]:
         """What is neither a word nor an option, and the options."""

@@ -23,7 +23,8 @@ from agrad.grammar.syntax.errors.messages import corrected, primed, readings, sh
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
-    "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT DISTRIBUTION SCALE"
+    "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT "
+    "DISTRIBUTION SCALE"
 )
 
 # A line, and so a statement, begins after these; brackets.

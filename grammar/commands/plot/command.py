@@ -255,9 +255,11 @@ def _data(call: Call) -> Plot:
     pair = [as_array(value) for value in call.values]
     if len(pair) == 2 and all(getattr(x, "shape", None) == () and uncertainty(x) is not None for x in pair):
         both = joint(pair, [call.operand(place).span.text for place in range(2)], _COVERAGE)
-        (axis, label), x, y = both.names, *both.values
-        ellipse = Curve(f"{100 * _COVERAGE:g} % of both", *[part.tolist() for part in both.ellipse()])
-        return Plot((Curve(label, [x], [y], "points", u=both.u[1:]), ellipse), axis, label=label)
+        (axis, label), (across, up) = both.names, both.ellipse()
+        ellipse = Curve(f"{100 * _COVERAGE:g} % of both", across.tolist(), up.tolist())
+        return Plot(
+            (Curve(label, both.values[:1], both.values[1:], "points", u=both.u[1:]), ellipse), axis, label=label
+        )
     columns = [_columns(call, place) for place in range(len(call.values))]
     if len(columns) == 1:
         (curves,) = columns
