@@ -50,6 +50,7 @@ class Code(NamedTuple):
 
 
 Part: TypeAlias = str | Grid | Code | Plot
+_Writer: TypeAlias = "Callable[[str, Sequence[Section], str], None]"
 
 
 class Section(NamedTuple):
@@ -64,7 +65,8 @@ def save(session: Session, call: Call) -> None:
     place = call.operand(0).span
     try:
         path = beside(call.values[0], place)
-        write(path, [*of_session(session), *closing(script(session.record.entries, os.path.dirname(path))[0])])
+        made = _writer(path)
+        made(path, [*of_session(session), *closing(script(session.record.entries, os.path.dirname(path))[0])], "Report")
     except AgradError as problem:
         problem.labels = problem.labels or [Label(place)]
         raise
@@ -162,12 +164,16 @@ def _result(name: str, value: Tensor) -> Section:
 
 def write(path: str, sections: Sequence[Section], title: str = "Report") -> None:
     """A document in a file, in the form that its ending tells. Raises AgradError of kind `file` or `extra`."""
+    _writer(path)(path, sections, title)
+
+
+def _writer(path: str) -> _Writer:
     require_files(f"cannot write {path}")
     stem, ending = os.path.splitext(path)
     if ending.lower() not in _FORMS:
         fixes = [f'report "{printable(stem) or "report"}{other}"' for other in _FORMS]
         raise AgradError("file", f"a report ends in {', '.join(_FORMS)}, and {printable(path)} does not", fixes=fixes)
-    _FORMS[ending.lower()](path, sections, title)
+    return _FORMS[ending.lower()]
 
 
 def _write_html(path: str, sections: Sequence[Section], title: str) -> None:
@@ -333,7 +339,7 @@ def _made_by(line: list[str], folder: str) -> bytes:
         raise AgradError("extra", what, notes=notes) from None
 
 
-_FORMS: dict[str, Callable[[str, Sequence[Section], str], None]] = {
+_FORMS: dict[str, _Writer] = {
     ".html": _write_html,
     ".md": _write_markdown,
     ".tex": _write_latex,

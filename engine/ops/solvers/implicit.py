@@ -235,7 +235,7 @@ class Minimum(Problem):
         optimize = extra("scipy.optimize", self.what, "SciPy", "science")
         options = {"gtol": least, "maxiter": _ITERATIONS, **_OPTIONS.get(self.method, {})}
         known: dict[str, Any] = {"bounds": [self.bounds] * len(self.start)} if self.is_bounded else {}
-        function: Callable[[Array], float] = value
+        function: Any = value
         if self.method.startswith("trust"):  # no step is taken to where the value is much larger
 
             def function(x: Array) -> float:
