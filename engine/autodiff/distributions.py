@@ -24,6 +24,9 @@ class Distribution(Struct):
     width: float = 0.0
     skewness: float = 0.0
 
+    def __repr__(self) -> str:
+        return self.name
+
 
 def _uniform(rng: Any, count: int, width: float = sqrt(3.0)) -> Array:
     found: Array = rng.uniform(-width, width, count)

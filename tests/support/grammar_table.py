@@ -94,7 +94,7 @@ def words(grammar: str) -> dict[str, Any]:
     declared = frozenset(" ".join(re.findall(r"^%declare ([A-Z].*)$", grammar, re.MULTILINE)).split())
     # By each word that statements begin with: what follows it in the rule of the statement, and in that of its options.
     behind = {
-        kind.lower(): f"{rules[name][start.end() :]} {rules.get(f'{name}_option', '')}"
+        kind.lower(): f"{rules[name][start.end() :]} {rules.get(f'{name}_option', '')}".rstrip()
         for name in re.findall(r"[a-z_]+", f"{rules['line']} {rules['simple']}")
         if (start := re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", rules.get(name, "")))
         for kind in start[1].split(" | ")
