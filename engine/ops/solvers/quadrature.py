@@ -30,7 +30,7 @@ _FARTHEST = 650.0  # of which an exponential is still a number
 _FAR = 8  # places, two powers of 10
 _CHANGES = 6  # of sign, from which on a tail oscillates
 _TERMS, _FIRST = 48, 16  # of such a tail; those that are not averaged
-_RIPPLES, _ORDERS = 40, range(4, 22)  # of a tail that does not change its sign; orders of the extrapolation
+_RIPPLES, _ORDERS = 24, range(4, 22)  # of a tail that does not change its sign; orders of the extrapolation
 _LEAST_POWER = 1.1  # of the distance, with which such a tail falls: those that fall like 1/x diverge
 
 
@@ -122,6 +122,7 @@ class Quadrature:
             place, width = steps[k], steps[k + 1] - steps[k - 1]
             for _ in range(_CLIMBS):
                 among = place + width * np.linspace(-1.0, 1.0, 17)
+                among = among[(among > 0.0) & (among < length)]
                 place, width = among[np.argmax(self._sizes(end, sign * among))], width / 6
             found.add(end + sign * float(place))
         return found
@@ -214,34 +215,50 @@ class Quadrature:
 
         None where there are no ripples.
         """
-        step = next((step for step in top * 10.0 ** np.arange(-3.0, 2.0, 0.5) if _has_ripples(g, top, step)), None)
+        steps = top * 10.0 ** np.arange(-4.0, 4.0, 0.25)
+        step = next((step for step in steps.tolist() if _has_ripples(g, top, step)), None)
         if step is None:
             return None
-        brent = extra("scipy.optimize", "integral", "SciPy", "science").brentq
-
-        def rise(u: float) -> float:  # which, other than the slope, is known to all digits
-            return float(g(u + step) - g(u - step))
-
-        bottoms, here, value = list[float](), top + step, rise(top + step)
-        while len(bottoms) <= _RIPPLES:
-            after = rise(here + step / 4)
-            if value < 0.0 <= after:
-                bottoms.append(brent(rise, here, here + step / 4, xtol=1e-300, maxiter=1000))
-            elif here > bottoms[-1:][0] + 400 * step if bottoms else here > top + 400 * step:
-                raise self._diverges(inf)
-            here, value = here + step / 4, after
+        bottoms = self._bottoms(g, top, step)
         parts = [self._sure(g, *pair) for pair in pairwise(bottoms)]
         terms, first = np.array([part.value for part in parts]), head(bottoms[0])
         sizes = np.abs(terms) / np.diff(bottoms)
         half = len(parts) // 2
         power = np.log(sizes[half] / sizes[-1]) / np.log(bottoms[-2] / bottoms[half])
-        limits = np.array([_levin(terms, order) for order in _ORDERS])
+        limits = np.array([_levin(terms, order, bottoms[0] / (bottoms[1] - bottoms[0])) for order in _ORDERS])
         changes = np.abs(np.diff(limits))
         best = int(np.argmin(changes[1:] + changes[:-1])) + 1
         error = float(changes[best] + changes[best - 1]) + 1e-14 * abs(first.value)
         if not power > _LEAST_POWER or not error <= _CLOSE * abs(first.value + limits[best]):
             raise self._diverges(first.value + float(np.sum(terms)))
         return _added([first, Area(float(limits[best]), error)])
+
+    def _bottoms(self, g: Any, top: float, step: float) -> list[float]:
+        """The places of bottoms of ripples, about as far from each other as the first is from 0; a step is short."""
+        brent = extra("scipy.optimize", "integral", "SciPy", "science").brentq
+        found, here = list[float](), top + step
+
+        def rise(u: float) -> float:  # which, other than the slope, is known to all digits
+            return float(g(u + step) - g(u - step))
+
+        for _ in range(1000):  # the first two, one after the other
+            if rise(here) < 0.0 <= rise(here + step):
+                found.append(brent(rise, here, here + step, xtol=1e-300, maxiter=1000))
+            if len(found) == 2:
+                break
+            here += step
+        else:
+            raise self._diverges(inf)
+        first, period = found[0], found[1] - found[0]
+        among = max(round(first / period), 1)  # ripples to the next
+        found = [first]
+        while len(found) <= _RIPPLES:
+            low, high = (found[-1] + (among + part) * period for part in (-0.3, 0.3))
+            if not rise(low) < 0.0 < rise(high):
+                raise self._diverges(inf)
+            found.append(brent(rise, low, high, xtol=1e-300, maxiter=1000))
+            period = (found[-1] - found[-2]) / among
+        return found
 
     def _sure(self, f: Any, low: float, high: float, scale: float = 0.0) -> Area:
         found = self._part(f, low, high, scale)
@@ -277,12 +294,14 @@ def _has_ripples(g: Any, start: float, step: float) -> bool:
     return len(bottoms) >= _CHANGES and bool(np.min(np.diff(bottoms)) >= 8)
 
 
-def _levin(terms: Array, order: int) -> float:
-    """The limit of the sums of terms, by so many of them and Levin's u transformation."""
+def _levin(terms: Array, order: int, first: float) -> float:
+    """The limit of the sums of terms, by so many of them and Levin's u transformation; `first`: the place of the first,
+    beside the distances between them.
+    """
     places = np.arange(order + 1.0)
     sums = np.cumsum(terms)[: order + 1]
     signs = extra("scipy.special", "integral", "SciPy", "science").binom(order, places) * (-1.0) ** places
-    weights = signs * ((places + 1.0) / (order + 1.0)) ** (order - 2.0) / terms[: order + 1]
+    weights = signs * ((places + first) / (order + first)) ** (order - 2.0) / terms[: order + 1]
     return float(weights @ sums / np.sum(weights))
 
 
