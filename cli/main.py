@@ -321,7 +321,8 @@ def _addresses() -> int:
 
 
 def limit_statements(session: Any) -> None:
-    """Set the limits for each statement that config.toml gives; `limit` can change them."""
+    """Set what config.toml gives for all statements: the limits, which `limit` can change, and how u is rounded."""
+    session.settings.rounding = find("rounding")[0]
     seconds = find("limits.time")[0]
     session.watch.time = min(seconds, FOREVER) if seconds else session.watch.time
     session.watch.nodes = find("limits.nodes")[0] or session.watch.nodes

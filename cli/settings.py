@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import click
@@ -57,9 +58,9 @@ def _one_of(*words: str) -> Callable[[Any], str]:
     return read
 
 
-def _plots(value: Any) -> str:
-
-    return _one_of(*agrad.grammar.syntax.keywords.SETTABLE["plots"])(value)
+def _settable(name: str, value: Any) -> str:
+    """One of the words that `set` takes."""
+    return _one_of(*agrad.grammar.syntax.keywords.SETTABLE[name])(value)
 
 
 def _switch(value: Any) -> bool:
@@ -109,9 +110,12 @@ SETTINGS = {
     "plots": Setting(
         "auto",
         '"auto", "braille", or "kitty" for pictures by its protocol',
-        _plots,
+        partial(_settable, "plots"),
         '"braille"',
         "how the terminal draws plots; auto: as a picture, if it can and matplotlib is installed",
+    ),
+    "rounding": Setting(
+        "two", '"one", "two" or "pdg"', partial(_settable, "rounding"), '"pdg"', "digits of an uncertainty"
     ),
     "pager": Setting(True, "true or false", _switch, "false", "use a pager for output longer than the screen", _pager),
     "limits.memory": Setting(None, 'a size such as "4 GB"', _size, '"4 GB"', "for one result"),

@@ -11,7 +11,7 @@ from agrad.engine.core.tensor import Tensor
 
 Plain: TypeAlias = float | ArrayLike
 
-__all__ = ['normal', 'uniform', 'triangular', 'measured', 'correlated', 'expand', 'reshape', 'permute', 'transpose', 'flatten', 'squeeze', 'unsqueeze', 'flip', 'roll', 'equal', 'not_equal', 'less', 'less_equal', 'greater', 'greater_equal', 'where', 'maximum', 'minimum', 'clip', 'isnan', 'isfinite', 'add', 'sub', 'mul', 'div', 'neg', 'floor_divide', 'remainder', 'mod', 'pow', 'Variable', 'zeros', 'ones', 'full', 'zeros_like', 'ones_like', 'eye', 'arange', 'linspace', 'rand', 'randn', 'manual_seed', 'load_csv', 'load_npy', 'chunks', 'clone', 'detach', 'convolve', 'correlate', 'interp', 'concat', 'stack', 'split', 'repeat', 'tile', 'diagonal', 'diag', 'tril', 'triu', 'outer', 'sum', 'mean', 'max', 'min', 'any', 'all', 'var', 'std', 'cumsum', 'cumprod', 'prod', 'argmax', 'argmin', 'argsort', 'sort', 'topk', 'median', 'scan', 'matmul', 'dot', 'trace', 'kron', 'inv', 'solve', 'det', 'slogdet', 'matrix_power', 'cross', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log10', 'log1p', 'sqrt', 'cbrt', 'rsqrt', 'square', 'reciprocal', 'hypot', 'sign', 'abs', 'floor', 'ceil', 'trunc', 'round', 'fmod', 'quantile', 'percentile', 'cov', 'corrcoef', 'nansum', 'nanmean', 'nanmax', 'nanmin', 'nanvar', 'nanstd', 'cholesky', 'eigh', 'svd', 'qr', 'pinv', 'lstsq', 'einsum', 'solve_sylvester', 'solve_banded', 'expm', 'solve_triangular', 'cho_solve', 'norm', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg2rad', 'rad2deg', 'sinc', 'erf', 'erfc', 'erfinv', 'ndtr', 'gamma', 'lgamma', 'digamma', 'polygamma', 'beta', 'lbeta', 'j0', 'j1', 'i0', 'i1', 'xlogy', 'xlog1py', 'gammasgn', 'rgamma', 'multigammaln', 'relu', 'leaky_relu', 'elu', 'selu', 'hardtanh', 'sigmoid', 'softplus', 'logsigmoid', 'silu', 'gelu', 'logaddexp', 'softmax', 'log_softmax', 'logsumexp', 'linear', 'dropout', 'layer_norm', 'embedding', 'mse_loss', 'l1_loss', 'huber_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'cross_entropy', 'nll_loss', 'jv', 'yv', 'iv', 'kv', 'ive', 'kve', 'y0', 'y1', 'comb', 'perm', 'gcd', 'lcm', 'ndtri', 'erfcinv', 'log_ndtr', 'logit', 'entr', 'gammainc', 'gammaincc', 'betainc', 'copysign', 'heaviside', 'root', 'integral', 'ode', 'taylor']
+__all__ = ['normal', 'uniform', 'triangular', 'arcsine', 'trapezoidal', 'from_sample', 'measured', 'correlated', 'covariance', 'correlation', 'expand', 'reshape', 'permute', 'transpose', 'flatten', 'squeeze', 'unsqueeze', 'flip', 'roll', 'equal', 'not_equal', 'less', 'less_equal', 'greater', 'greater_equal', 'where', 'maximum', 'minimum', 'clip', 'isnan', 'isfinite', 'add', 'sub', 'mul', 'div', 'neg', 'floor_divide', 'remainder', 'mod', 'pow', 'Variable', 'zeros', 'ones', 'full', 'zeros_like', 'ones_like', 'eye', 'arange', 'linspace', 'rand', 'randn', 'manual_seed', 'load_csv', 'load_npy', 'chunks', 'clone', 'detach', 'convolve', 'correlate', 'interp', 'concat', 'stack', 'split', 'repeat', 'tile', 'diagonal', 'diag', 'tril', 'triu', 'outer', 'sum', 'mean', 'max', 'min', 'any', 'all', 'var', 'std', 'cumsum', 'cumprod', 'prod', 'argmax', 'argmin', 'argsort', 'sort', 'topk', 'median', 'scan', 'matmul', 'dot', 'trace', 'kron', 'inv', 'solve', 'det', 'slogdet', 'matrix_power', 'cross', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log10', 'log1p', 'sqrt', 'cbrt', 'rsqrt', 'square', 'reciprocal', 'hypot', 'sign', 'abs', 'floor', 'ceil', 'trunc', 'round', 'fmod', 'quantile', 'percentile', 'cov', 'corrcoef', 'nansum', 'nanmean', 'nanmax', 'nanmin', 'nanvar', 'nanstd', 'cholesky', 'eigh', 'svd', 'qr', 'pinv', 'lstsq', 'einsum', 'solve_sylvester', 'solve_banded', 'expm', 'solve_triangular', 'cho_solve', 'norm', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg2rad', 'rad2deg', 'sinc', 'erf', 'erfc', 'erfinv', 'ndtr', 'gamma', 'lgamma', 'digamma', 'polygamma', 'beta', 'lbeta', 'j0', 'j1', 'i0', 'i1', 'xlogy', 'xlog1py', 'gammasgn', 'rgamma', 'multigammaln', 'relu', 'leaky_relu', 'elu', 'selu', 'hardtanh', 'sigmoid', 'softplus', 'logsigmoid', 'silu', 'gelu', 'logaddexp', 'softmax', 'log_softmax', 'logsumexp', 'linear', 'dropout', 'layer_norm', 'embedding', 'mse_loss', 'l1_loss', 'huber_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'cross_entropy', 'nll_loss', 'jv', 'yv', 'iv', 'kv', 'ive', 'kve', 'y0', 'y1', 'comb', 'perm', 'gcd', 'lcm', 'ndtri', 'erfcinv', 'log_ndtr', 'logit', 'entr', 'gammainc', 'gammaincc', 'betainc', 'copysign', 'heaviside', 'root', 'integral', 'ode', 'taylor']
 
 def normal(mean: Any, u: Any, dof: Any = None) -> Tensor:
     """An uncertain value with a normal distribution: the same as mean ± u. dof: its degrees of freedom."""
@@ -22,11 +22,26 @@ def uniform(a: Any, b: Any, dof: Any = None) -> Tensor:
 def triangular(a: Any, b: Any, dof: Any = None) -> Tensor:
     """An uncertain number from a to b that is likely in the middle: u is (b - a)/sqrt(24)."""
 
-def measured(readings: Any) -> Any:
-    """The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2)."""
+def arcsine(a: Any, b: Any, dof: Any = None) -> Tensor:
+    """An uncertain number that swings from a to b, as a sine does: u is (b - a)/sqrt(8)."""
 
-def correlated(values: Any, covariance: Any) -> Any:
-    """A vector of uncertain numbers with a covariance matrix."""
+def trapezoidal(a: Any, b: Any, beta: Any, dof: Any = None) -> Tensor:
+    """An uncertain number from a to b, likely in the middle beta*(b - a): u is (b - a)*sqrt((1 + beta**2)/24)."""
+
+def from_sample(sample: Any) -> Tensor:
+    """An uncertain number that is distributed as a sample, as one of a simulation: its mean and standard deviation."""
+
+def measured(readings: Any) -> Any:
+    """The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2); of a matrix with a row for each time that several quantities were read together, the correlated means (5.2.3)."""
+
+def correlated(values: Any, covariance: Any, dof: Any = None) -> Any:
+    """A vector of uncertain numbers with a covariance matrix. dof: its degrees of freedom."""
+
+def covariance(x: Any, *others: Any) -> Tensor:
+    """The covariance matrix of uncertain values: of numbers, or of the entries of arrays, one after the other."""
+
+def correlation(x: Any, *others: Any) -> Tensor:
+    """The correlation matrix of uncertain values: of numbers, or of the entries of arrays, one after the other."""
 
 @overload
 def expand(x: Tensor, *shape: int | Sequence[int]) -> Tensor:

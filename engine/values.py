@@ -466,12 +466,29 @@ _WIDTH = 80
 _MOST_DIGITS = 14  # of a value beside its uncertainty
 
 
-def format_uncertain(value: float, u: float, precision: int | None = 10, digits: int = 2) -> str:
-    """`58.9 ± 3.1`: two significant digits of the uncertainty, or so many, and the value to the same place."""
+# How uncertainties are rounded; the last is what the context adds: by the settings of the session that is running.
+ROUNDING: list[Callable[[], str]] = [lambda: "two"]
+ROUNDINGS: dict[str, Callable[[float], int]] = {
+    "two": lambda u: 2,
+    "one": lambda u: 1,
+    "pdg": lambda u: 1 if "3.55" <= f"{u:.2e}"[:4] <= "9.49" else 2,
+}
+
+
+def format_uncertain(value: float, u: float, precision: int | None = 10, digits: int = 0) -> str:
+    """`58.9 ± 3.1`: so many significant digits of the uncertainty, or as `set rounding` says, and the value to that
+    place.
+
+    The rule of the Particle Data Group (Review, 5.3): two digits up to 3.54, one up to 9.49, and from there on 10.
+    """
     if u == 0.0 or not (math.isfinite(u) and math.isfinite(value)):
         return f"{format_number(value, precision)} ± {format_number(u, precision)}"
     from decimal import Context, Decimal  # here, since few values are uncertain
 
+    rounding = "two" if digits else ROUNDING[-1]()
+    if rounding == "pdg" and f"{u:.2e}" >= "9.5":
+        u = float(f"{u:.0e}")
+    digits = digits or ROUNDINGS[rounding](u)
     place = Decimal(f"{u:.{digits - 1}e}").adjusted() - digits + 1  # of the last digit
     rounded = [Decimal(x).quantize(Decimal(1).scaleb(place), context=Context(prec=700)) for x in (value, u)]
     top = max(number.adjusted() for number in rounded if number)
@@ -494,7 +511,7 @@ def format_uncertain_as(spec: str, value: float, u: float) -> str:
     wrong = ValueError(f"the format {spec!r} is none for a value with its uncertainty")
     if plain and (digits or form == "S"):
         raise wrong
-    text = format_uncertain(value, u, 10, int(digits or 2))
+    text = format_uncertain(value, u, 10, int(digits or 0))
     if plain:
         text = " ± ".join(format(x, plain) for x in (value, u))
     (number, shift), (doubt, other) = (part.partition("e")[::2] for part in text.split(" ± "))

@@ -28,13 +28,15 @@ class Settings(Struct, eq=False, frozen=False):
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
     where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `plots`: how it
-    draws, as in `set plots`; empty for the user's configuration.
+    draws, as in `set plots`; empty for the user's configuration. `rounding`: that of uncertainties, as in `set
+    rounding`.
     """
 
     precision: int | None = 10
     width: int | None = None
     echo: bool = False
     plots: str = ""
+    rounding: str = "two"
 
     @property
     def columns(self) -> int:

@@ -11,11 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import pairwise
-from math import hypot, inf, sqrt
+from math import copysign, hypot, inf, sqrt
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from agrad.engine import autodiff
+from agrad.engine.autodiff.distributions import (
+    ARCSINE,
+    NORMAL,
+    TRIANGULAR,
+    UNIFORM,
+    Distribution,
+    of_sample,
+    trapezoidal,
+)
 from agrad.engine.autodiff.reverse import by_leaves
 from agrad.engine.core.arguments import number_of, plain_of
 from agrad.engine.core.context import afford, current
@@ -33,12 +42,12 @@ from agrad.engine.core.graph import (
     roots_of,
 )
 from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, Value, coerce, describe, fits, format_shape, np, shape_of, spread
 
 FAMILY = "uncertainty"
-KURTOSIS = {"normal": 3.0, "uniform": 1.8, "triangular": 2.4}
 MOST = 40  # entries of sources: of more, the second order is computed only when it is asked for
 _LONG = 4000  # nodes, for the same
 
@@ -48,14 +57,14 @@ _UNLINKED: Mapping[Node, Any] = {}
 # Leaves
 
 
-def uncertain(value: Any, u: Any, dof: Any = None, distribution: str = "normal") -> Tensor:
+def uncertain(value: Any, u: Any, dof: Any = None, distribution: Distribution = NORMAL) -> Tensor:
     """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0.
 
     `dof`: its degrees of freedom, infinitely many where that is None.
     """
-    dof = inf if dof is None else number_of(distribution, "dof", dof)
+    dof = inf if dof is None else number_of(distribution.name, "dof", dof)
     if not dof > 0.0:
-        raise AgradError("domain", f"{distribution}: dof is positive, not {describe(dof)}")
+        raise AgradError("domain", f"{distribution.name}: dof is positive, not {describe(dof)}")
     if type(value) is float and type(u) is float and u >= 0.0:
         made = bare(new_node(None, (), None, value, (), True))
     else:
@@ -85,6 +94,29 @@ def percent(value: Any, u: Any) -> Tensor:
     return uncertain(value, abs(value.value if isinstance(value, Tensor) else value) * (u * 0.01))
 
 
+_NEEDED = {"t": "t(8)   with its degrees of freedom", "trapezoid": "trapezoid(0.5)   whose top is half as wide"}
+_LITERALS = {"uniform": UNIFORM, "triangular": TRIANGULAR, "arcsine": ARCSINE}
+
+
+def distributed(name: str, value: Any, half: Any, parameter: Any = None) -> Tensor:
+    """`value ± half uniform`, with half the width of its interval; `value ± u t(8)`, with its degrees of freedom."""
+    if (name in _NEEDED) is (parameter is None):
+        needed = "takes no parameter" if parameter is not None else "needs a parameter"
+        fixes = [Hint(_NEEDED[name])] if name in _NEEDED else []
+        raise AgradError("arity", f"± {name} {needed}", fixes=fixes)
+    if name in ("t", "normal"):
+        return uncertain(value, half, parameter)
+    found = _LITERALS[name] if parameter is None else _trapezoid(parameter)
+    return uncertain(value, plain_of(name, "half a width", half) / found.width, None, found)
+
+
+def _trapezoid(beta: Any) -> Distribution:
+    top = number_of("trapezoid", "the width of the top, beside the base,", beta)
+    if not 0.0 <= top <= 1.0:
+        raise AgradError("domain", f"trapezoid: the top is from 0 to 1 times as wide as the base, not {describe(top)}")
+    return trapezoidal(top)
+
+
 def as_leaf(value: Any) -> Tensor:
     """A new leaf with the data of a value, and with its uncertainty: correlated with what that came from.
 
@@ -97,7 +129,7 @@ def as_leaf(value: Any) -> Tensor:
             return value  # type: ignore[no-any-return]
         slopes, known = found.slopes(value), value.node.uncertainty
         u, dof = found.combined(slopes), min(map(found.effective, slopes))
-    made = uncertain(value.detach(), np.reshape(u, value.shape), dof, known.distribution if known else "normal")
+    made = uncertain(value.detach(), np.reshape(u, value.shape), dof, known.distribution if known else NORMAL)
     _descend([made.node], found, slopes)
     return made
 
@@ -333,26 +365,37 @@ def _of_entries(y: Tensor, found: Sources) -> Any:
 
 
 class Second(NamedTuple):
-    """What the second order of the Taylor series adds: a bias, and the standard deviation of its term."""
+    """What the second order of the Taylor series adds: a bias, and the standard deviation of its term.
+
+    That is negative where the variance becomes less, which only a distribution that is not symmetric can bring about.
+    """
 
     bias: float
     u: float
+
+    def with_first(self, u: float) -> float:
+        """The uncertainty in all, for that of the first order."""
+        return hypot(u, self.u) if self.u >= 0.0 else sqrt(max(u - self.u, 0.0) * max(u + self.u, 0.0))
 
 
 def second_order(y: Tensor, found: Sources) -> Second:
     """The terms of the second order of one number: E[y] - y and the variance of the quadratic term.
 
-    That is 1/2 tr(H C) and 1/2 tr(H C H C) for normal distributions with covariances C, and for others with the fourth
-    moments of theirs (Wang and Iyer, Metrologia 42 (2005); Mekid and Vaja, Measurement 41 (2008)).
+    That is 1/2 tr(H C) and 1/2 tr(H C H C) for normal distributions with covariances C, and for others with the third
+    and fourth moments of theirs (Wang and Iyer, Metrologia 42 (2005); Mekid and Vaja, Measurement 41 (2008)).
     """
     rows = zip(autodiff.transforms.hessian(y, found.leaves), found.leaves, strict=True)
     blocks = [[np.reshape(block.value, (x.size, -1)) for block in row] for row, x in rows]
     matrix: Array = np.block(blocks) * np.outer(found.u, found.u)
     product = matrix @ found.correlations
-    kurtosis = np.array([KURTOSIS[name] for name in found.distributions])
+    kurtosis, skewness = np.array([(one.kurtosis, one.skewness) for one in found.distributions]).T
     variance = 0.5 * float(np.trace(product @ product))
     variance += 0.25 * float(np.sum(np.diag(matrix) ** 2 * (kurtosis - 3.0)))
-    return Second(0.5 * float(np.trace(product)), sqrt(max(variance, 0.0)))
+    if skewness.any():
+        variance += float(np.sum(found.slopes(y)[0] * found.u * np.diag(matrix) * skewness))
+    else:
+        variance = max(variance, 0.0)
+    return Second(0.5 * float(np.trace(product)), copysign(sqrt(abs(variance)), variance))
 
 
 def doubtful(y: Any) -> Second | None:
@@ -367,7 +410,7 @@ def doubtful(y: Any) -> Second | None:
         if found is not None and len(reachable(y.node)) <= _LONG and len(found.u) <= MOST:
             second, (u,) = second_order(y, found), found.combined(found.slopes(y))
             flat = u == 0.0 and any(_is_flat(node) for node in reachable(y.node))
-            return second if flat or max(abs(second.bias), second.u) > 0.1 * u else None
+            return second if flat or max(map(abs, second)) > 0.1 * u else None
     return None
 
 
@@ -392,27 +435,51 @@ _making(
 )(uncertain)
 
 
-def _between(what: str, divisor: float, a: Any, b: Any, dof: Any) -> Tensor:
+def _between(what: str, kind: Distribution, a: Any, b: Any, dof: Any = None) -> Tensor:
     low, high = number_of(what, "an end", a), number_of(what, "an end", b)
     if not low <= high:
         raise AgradError("domain", f"{what}: the ends are {describe(low)} and {describe(high)}, and not in order")
-    return uncertain((low + high) / 2, (high - low) / sqrt(divisor), dof, what)
+    return uncertain((low + high) / 2, (high - low) / 2 / kind.width, dof, kind)
 
 
-_UNIFORM = "uniform", 12, "that is anywhere from a to b"
-_TRIANGULAR = "triangular", 24, "from a to b that is likely in the middle"
-for _name, _divisor, _where in (_UNIFORM, _TRIANGULAR):
+_UNIFORM = UNIFORM, 12, "that is anywhere from a to b"
+_TRIANGULAR = TRIANGULAR, 24, "from a to b that is likely in the middle"
+_ARCSINE = ARCSINE, 8, "that swings from a to b, as a sine does"
+for _kind, _divisor, _where in (_UNIFORM, _TRIANGULAR, _ARCSINE):
     _making(
-        _name,
+        _kind.name,
         "a, b; dof=None",
         doc=f"An uncertain number {_where}: u is (b - a)/sqrt({_divisor}).",
-        example=f"{_name}(0, {_divisor // 2}).u ~= sqrt({_divisor // 4})",
-    )(partial(_between, _name, _divisor))
+        example=f"{_kind.name}(0, {_divisor // 2}).u ~= sqrt({_divisor // 4})",
+    )(partial(_between, _kind.name, _kind))
 
 
-def _readings(what: str, x: Any) -> Any:
+@_making(
+    "trapezoidal",
+    "a, b, beta; dof=None",
+    doc="An uncertain number from a to b, likely in the middle beta*(b - a): u is (b - a)*sqrt((1 + beta**2)/24).",
+    example="trapezoidal(0, 12, 0.5).u ~= sqrt(7.5)",
+)
+def _trapezoidal(a: Any, b: Any, beta: Any, dof: Any) -> Tensor:
+    return _between("trapezoidal", _trapezoid(beta), a, b, dof)
+
+
+@_making(
+    "from_sample",
+    "sample",
+    doc="An uncertain number that is distributed as a sample, as one of a simulation: its mean and standard deviation.",
+    example="from_sample([1, 2, 3]).u == 1",
+)
+def _from_sample(sample: Any) -> Tensor:
+    x = _readings("from_sample", sample)
+    if len(x) < 2 or not np.ptp(x) > 0.0:
+        raise AgradError("domain", "from_sample needs two different values or more")
+    return uncertain(float(np.mean(x)), float(np.std(x, ddof=1)), None, of_sample(x))
+
+
+def _readings(what: str, x: Any, axes: int = 1) -> Any:
     x = plain_of(what, "a value", x)
-    if len(shape_of(x)) != 1:
+    if not 1 <= len(shape_of(x)) <= axes:
         raise AgradError("shape", f"{what} takes a vector, not an array of shape {format_shape(shape_of(x))}")
     return x
 
@@ -420,32 +487,86 @@ def _readings(what: str, x: Any) -> Any:
 @_making(
     "measured",
     "readings",
-    doc="The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2).",
+    doc="The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2); of a matrix with a "
+    "row for each time that several quantities were read together, the correlated means (5.2.3).",
     example="measured([1, 2, 3]).u ~= 1/sqrt(3)",
 )
 def _measured(readings: Any) -> Tensor:
-    x = _readings("measured", readings)
+    x = _readings("measured", readings, 2)
     if len(x) < 2:
         raise AgradError("arity", f"measured needs two readings or more, not {len(x)}")
+    if np.ndim(x) == 2:
+        return _vector(np.mean(x, axis=0), np.atleast_2d(np.cov(x.T)) / len(x), len(x) - 1.0)
     return uncertain(float(np.mean(x)), float(np.std(x, ddof=1)) / sqrt(len(x)), len(x) - 1.0)
+
+
+def _vector(values: Any, matrix: Array, dof: float | None) -> Tensor:
+    leaf = uncertain(values, np.sqrt(np.diag(matrix)), dof)
+    link([leaf.node], correlations(matrix))
+    return leaf
 
 
 @_making(
     "correlated",
-    "values, covariance",
-    doc="A vector of uncertain numbers with a covariance matrix.",
+    "values, covariance; dof=None",
+    doc="A vector of uncertain numbers with a covariance matrix. dof: its degrees of freedom.",
     example="sum(correlated([1, 2], [[4, 2], [2, 9]])).u ~= sqrt(17)",
 )
-def _correlated(values: Any, covariance: Any) -> Tensor:
+def _correlated(values: Any, covariance: Any, dof: Any) -> Tensor:
     x, matrix = _readings("correlated", values), np.asarray(plain_of("correlated", "a covariance", covariance))
     if matrix.shape != (len(x), len(x)):
         raise AgradError("shape", f"correlated: a covariance of shape {format_shape(matrix.shape)} for {len(x)} values")
     among = correlations(matrix)
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or not _is_possible(among) or np.diag(matrix).min() < 0.0:
         raise AgradError("domain", "correlated: the matrix is no covariance: not symmetric, or not positive")
-    leaf = uncertain(x, np.sqrt(np.diag(matrix)))
-    link([leaf.node], among)
-    return leaf
+    return _vector(x, matrix, dof)
+
+
+def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
+    """The entries of some values in one vector, their uncertainties, and the matrix of their correlations.
+
+    Raises AgradError of kind `grad` where a value has lost its uncertainty.
+    """
+    y = FUNCTIONS["concat"].call([FUNCTIONS["flatten"].call(operand(x)) for x in values])
+    y = y if isinstance(y, Tensor) else tensor(y)
+    if problem := next(filter(None, [lost(x) for x in values if isinstance(x, Tensor)]), ""):
+        raise AgradError("grad", problem, notes=["no_grad, detach(), .data and .grad give plain numbers"])
+    with as_recorded(y) as found:
+        if found is None:
+            return y, np.zeros(y.size), np.eye(y.size)
+        slopes = found.slopes(y)
+        u = np.reshape(found.combined(slopes), y.size)
+        rows = slopes * found.u / np.where(u > 0.0, u, 1.0)[:, None]
+        matrix: Array = np.clip(rows @ found.correlations @ rows.T, -1.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    return y, u, matrix
+
+
+@_making(
+    "covariance",
+    "x; *others=()",
+    data=("others",),
+    doc="The covariance matrix of uncertain values: of numbers, or of the entries of arrays, one after the other.",
+    example="x = normal(2, 0.1); covariance(x, 3*x) ~= [[0.01, 0.03], [0.03, 0.09]]",
+)
+def _covariance(x: Any, others: Any) -> Tensor:
+    _, u, matrix = _of_all(x, others)
+    return tensor(matrix * np.outer(u, u))
+
+
+@_making(
+    "correlation",
+    "x; *others=()",
+    data=("others",),
+    doc="The correlation matrix of uncertain values: of numbers, or of the entries of arrays, one after the other.",
+    example="x = normal(2, 0.1); correlation(x, -3*x) ~= [[1, -1], [-1, 1]]",
+)
+def _correlation(x: Any, others: Any) -> Tensor:
+    return tensor(_of_all(x, others)[2])
+
+
+def _of_all(x: Any, others: Any) -> tuple[Tensor, Array, Array]:
+    return together([x, *(others if isinstance(others, tuple) else [others])])
 
 
 def correlations(covariance: Any) -> Array:

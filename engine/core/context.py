@@ -35,7 +35,7 @@ from agrad.engine import core
 from agrad.engine.errors import AgradError, Note, Origin
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import truncate
-from agrad.engine.values import Shape, Value, format_bytes, format_shape, size_of, whole_as_float
+from agrad.engine.values import ROUNDING, Shape, Value, format_bytes, format_shape, size_of, whole_as_float
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -499,6 +499,9 @@ def remember_random(numbers: RandomNumbers) -> None:
             generator.bit_generator.state = state
 
     log.remember(key, undo)
+
+
+ROUNDING.append(lambda: getattr(current().settings, "rounding", "two"))
 
 
 def require_files(what: str) -> None:

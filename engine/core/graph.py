@@ -74,7 +74,7 @@ class Uncertainty(Extra):
 
     u: Value  # in the shape of the value
     dof: float  # degrees of freedom
-    distribution: str  # normal, uniform or triangular
+    distribution: Any  # of `autodiff.distributions`
     linked: Mapping[Node, Any]  # the correlations with the entries of correlated leaves, and its own, row by row
 
 

@@ -88,6 +88,12 @@ class Methods:
     def __ror__(self, other: Operand) -> Tensor: ...
     def __xor__(self, other: Operand) -> Tensor: ...
     def __rxor__(self, other: Operand) -> Tensor: ...
+    def covariance(self, *others: Any) -> Tensor:
+        """The covariance matrix of uncertain values: of numbers, or of the entries of arrays, one after the other."""
+
+    def correlation(self, *others: Any) -> Tensor:
+        """The correlation matrix of uncertain values: of numbers, or of the entries of arrays, one after the other."""
+
     def expand(self, *shape: int | Sequence[int]) -> Tensor:
         """x broadcast to a larger shape; -1 keeps a length."""
 

@@ -91,7 +91,9 @@ class Signature(Struct, eq=False, frozen=False):
     @property
     def usage(self) -> str:
         """As it is typed: sum(x, axis=None, keepdims=False)."""
-        parts = [part.strip() for text in self.text.split(";") for part in divided(text) if part.strip()]
+        parts = [
+            part.strip().removesuffix("=()") for text in self.text.split(";") for part in divided(text) if part.strip()
+        ]
         return f"{self.name}({', '.join(parts)})"
 
     def of_python(self) -> Any:

@@ -1,13 +1,16 @@
-"""Uncertainty budgets: what each source contributes to the uncertainty of a number (GUM, JCGM 100, 5 and annex G)."""
+"""Uncertainty budgets: what each source contributes to the uncertainty of a number (GUM, JCGM 100, 5 and annex G); and
+of several numbers, how they are correlated, and the regions in which they are together (JCGM 102, 7.7).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from json import dumps
-from math import floor, hypot, isfinite, log10, sqrt
+from math import floor, inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
 
-from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, second_order
+from agrad.engine.autodiff.distributions import NORMAL
+from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, correlations, second_order, together
 from agrad.engine.compile import compile as compiled
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -17,7 +20,7 @@ from agrad.engine.inspect.json_values import plain_fields
 from agrad.engine.program.closed import settled, split
 from agrad.engine.program.trace import extract, inlined
 from agrad.engine.text import Grid, csv_lines, in_lines
-from agrad.engine.values import Array, format_number, format_uncertain, np
+from agrad.engine.values import Array, format_number, format_uncertain, format_uncertain_as, np, shape_of
 
 _MOST = 100_000_000  # samples
 _MORE = 10  # times as many as were asked for, until it is decided whether the linear result holds
@@ -51,6 +54,7 @@ class Sampled(NamedTuple):
     high: float
     tolerance: float
     holds: bool | None  # whether the ends of the linear interval agree within the tolerance (8.1.3); None: undecided
+    is_shortest: bool = False  # whether the interval is the shortest (5.3.4), else as much is below it as above
 
 
 class Budget(NamedTuple):
@@ -88,12 +92,14 @@ class Budget(NamedTuple):
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
         lines = [
             f"\n{self.name} = {format_uncertain(self.value, self.u)}   u = {u}{dof}",
-            f"expanded uncertainty U = {wide}   k = {k}, coverage {self.coverage:g}",
+            f"expanded uncertainty U = {wide}   k = {k}, coverage {format_number(self.coverage, 4)}",
         ]
         if self.second is not None:
             more = self.second.u
-            bias, one, both = (format_number(x, 3) for x in (self.second.bias, more, hypot(self.u, more)))
-            lines.append(f"second order: bias {bias}, u = {one} more, {both} in all")
+            bias, one, both = (
+                format_number(x, 3) for x in (self.second.bias, abs(more), self.second.with_first(self.u))
+            )
+            lines.append(f"second order: bias {bias}, u = {one} {'less' if more < 0.0 else 'more'}, {both} in all")
         if self.samples is not None:
             lines += self._sampled(self.samples)
         return [Grid(rows, range(1 + ("where" in rows[0]), len(_HEAD))), "\n".join(lines)]
@@ -109,10 +115,11 @@ class Budget(NamedTuple):
         )
         verdict = "holds" if found.holds else "does not hold"
         verdict = f"is undecided at {found.number} samples" if found.holds is None else verdict
+        of = "linear result" if self.second is None else "result of order 2"
         return [
             f"{found.number} samples: mean ± u = {format_uncertain(found.mean, found.u)}, "
-            f"{100 * self.coverage:g} % in {low} to {high}",
-            f"the linear result, {linear[0]} to {linear[1]}, {verdict} to two digits of u, "
+            f"{format_number(100 * self.coverage, 4)} % in {low} to {high}{', the shortest' * found.is_shortest}",
+            f"the {of}, {linear[0]} to {linear[1]}, {verdict} to two digits of u, "
             f"which is within {format_number(found.tolerance, 3)}",
         ]
 
@@ -132,47 +139,180 @@ class Budget(NamedTuple):
 
     def latex(self) -> str:
         """The table for a paper, and the result below it."""
-        head, *rows = [[cell.translate(_IN_LATEX) for cell in row] for row in (*self.rows(), [self.name])]
-        number, width = format_uncertain(self.value, self.u).replace("±", r"\pm"), len(head) - 1
-        rows[-1].append(rf"\multicolumn{{{width}}}{{l}}{{${number}$}}")
-        lines = [" & ".join(row) + r" \\" for row in (head, *rows)]
-        lines[0] += r" \hline"
-        lines[-2] += r" \hline"
-        return "\n".join([rf"\begin{{tabular}}{{l{'r' * width}}}", *lines, r"\end{tabular}"])
+        rows = self.rows()
+        result = rf"\multicolumn{{{len(rows[0]) - 1}}}{{l}}{{${format_uncertain_as('L', self.value, self.u)}$}}"
+        return _in_latex(rows, [self.name.translate(_IN_LATEX), result])
 
 
-def budget(y: Any, coverage: float = 0.95, order: int = 1) -> Budget:
-    """The budget of one number. Raises AgradError of kind `grad` where it depends on no uncertain leaf."""
+def _in_latex(rows: Sequence[Sequence[str]], last: Sequence[str] = ()) -> str:
+    """A table for a paper; `last`: a row below a line, which is in LaTeX."""
+    lines = [" & ".join(cell.translate(_IN_LATEX) for cell in row) + r" \\" for row in rows]
+    lines[0] += r" \hline"
+    if last:
+        lines[-1] += r" \hline"
+        lines.append(" & ".join(last) + r" \\")
+    return "\n".join([rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", *lines, r"\end{tabular}"])
+
+
+def budget(y: Any, coverage: float = 0.95, order: int = 1, k: float | None = None) -> Budget:
+    """The budget of one number, with the coverage stated or, for a coverage factor k, that of it.
+
+    Raises AgradError of kind `grad` where it depends on no uncertain leaf.
+    """
     y = y if isinstance(y, Tensor) else tensor(y)
     if y.size != 1:
         fixes = [Hint(f"budget {y.node.spell()}[0]   of an entry")]
         raise AgradError("shape", "a budget is of one number, and this is an array", fixes=fixes)
-    if not 0.0 < coverage < 1.0:
-        fixes = [Hint(f"coverage {coverage / 100:g}")] if 1.0 < coverage < 100.0 else []
-        raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}", fixes=fixes)
+    _check(coverage, k)
     if order not in (1, 2):
         raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
     with as_recorded(y) as found:
         if found is None:
-            fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
-            raise AgradError("grad", f"{y.node.spell()} does not depend on an uncertain value", fixes=fixes)
+            raise _unmeasured(y.node.spell())
         (slopes,) = found.slopes(y)
         u, dof, terms = float(found.combined(slopes)), found.effective(slopes), slopes * found.u
         shares = terms / (u or 1.0) * (found.correlations @ terms / (u or 1.0))
         numbers = zip(found.values, found.u, slopes, terms, shares, found.dof, strict=True)
         rows = [Source(*name, *map(float, row)) for name, row in zip(_named(found), numbers, strict=True)]
-        k = coverage_factor(coverage, dof)
+        coverage = coverage if k is None else _covered(k, dof)
+        k = coverage_factor(coverage, dof) if k is None else k
         second = second_order(y, found) if order > 1 else None
+        expanded = k * (u if second is None else second.with_first(u))
         correlated = len(found.groups) < len(rows)
-        return Budget(y.node.spell(), y.item(), u, rows, dof, correlated, coverage, k, k * u, second)
+        return Budget(y.node.spell(), y.item(), u, rows, dof, correlated, coverage, k, expanded, second)
+
+
+def _check(coverage: float, k: float | None) -> None:
+    if not 0.0 < coverage < 1.0:
+        fixes = [Hint(f"coverage {coverage / 100:g}")] if 1.0 < coverage < 100.0 else []
+        raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}", fixes=fixes)
+    if k is not None and not 0.0 < k < inf:
+        raise AgradError("domain", f"budget: k, the coverage factor, is above 0 and finite, not {k:g}")
+
+
+class SampledJoint(NamedTuple):
+    """A Monte Carlo run of several numbers (JCGM 102, 7)."""
+
+    number: int
+    mean: list[float]
+    u: list[float]
+    correlation: Array
+    inside: float  # the part of the samples in the ellipsoid
+
+
+class Joint(NamedTuple):
+    """Several numbers, what is uncertain of each, and how they are correlated.
+
+    `k`: in the ellipsoid x' C^-1 x <= k^2 around them, whose matrix is their covariance, they are all with the stated
+    coverage; `k_box`: so are they, at least, each within k_box u. Of normal distributions (JCGM 102, 7.7.2 and 7.7.3),
+    or, with degrees of freedom, of multivariate t distributions (Hotelling 1931); nan where these are too few.
+    """
+
+    names: list[str]
+    values: list[float]
+    u: list[float]
+    correlation: Array
+    dof: float
+    coverage: float
+    k: float
+    k_box: float
+    samples: SampledJoint | None = None
+
+    def rows(self, of: Joint | SampledJoint | None = None) -> list[tuple[str, ...]]:
+        """The numbers, and the columns of their correlations, below the heads; or those `of` samples."""
+        found = of or self
+        values, head = (found.mean, "mean") if isinstance(found, SampledJoint) else (found.values, "value")
+        numbers = zip(self.names, values, found.u, found.correlation.tolist(), strict=True)
+        rows = [(name, *_apart(value, u), *[f"{r:.3f}" for r in row]) for name, value, u, row in numbers]
+        return [("result", head, "u", *self.names), *rows]
+
+    def parts(self) -> list[str | Grid]:
+        """The table, and the two regions."""
+        percent, rows = format_number(100.0 * self.coverage, 4), self.rows()
+        dof = f", {format_number(self.dof, 3)} degrees of freedom" if isfinite(self.dof) else ""
+        ellipsoid = f"k = {self.k:.2f} in an ellipsoid, " if isfinite(self.k) else "k = "
+        where = f"\n{percent} % of all together: {ellipsoid}{self.k_box:.2f} in a box{dof}"
+        parts: list[str | Grid] = [Grid(rows, range(1, len(rows[0]))), where]
+        if self.samples is not None:
+            part = format_number(100.0 * self.samples.inside, 4)
+            parts += [f"{self.samples.number} samples, {part} % of them in the ellipsoid:\n"]
+            parts += [Grid(self.rows(self.samples), range(1, len(rows[0])))]
+        return parts
+
+    def text(self) -> str:
+        """The same in lines."""
+        return in_lines(self.parts())
+
+    def fields(self) -> dict[str, Any]:
+        """The results for JSON."""
+        return {"results": plain_fields(self, "", {})}
+
+    def json(self) -> str:
+        """One object."""
+        return dumps({"schema": 1, **self.fields()})
+
+    def csv(self) -> str:
+        """A line for each number, with its correlations."""
+        numbers = zip(self.names, self.values, self.u, self.correlation.tolist(), strict=True)
+        rows = [[name, *[format_number(x, None) for x in (value, u, *row)]] for name, value, u, row in numbers]
+        return csv_lines([self.rows()[0], *rows]).removesuffix("\n")
+
+    def latex(self) -> str:
+        """The table for a paper."""
+        return _in_latex(self.rows())
+
+    def ellipse(self, count: int = 200) -> tuple[Array, Array]:
+        """Points of the ellipse around two numbers."""
+        angles, tilt = np.linspace(0.0, 2.0 * np.pi, count), np.arcsin(self.correlation[0, 1])
+        (x, y), (of_x, of_y), k = self.values, self.u, self.k
+        return x + k * of_x * np.sin(angles), y + k * of_y * np.sin(angles + np.pi / 2 - tilt)
+
+
+def _apart(value: float, u: float) -> list[str]:
+    return format_uncertain(value, u).split(" ± ")
+
+
+def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -> Joint:
+    """Several numbers together: a name for each, or of an array for all its entries."""
+    _check(coverage, None)
+    y, u, matrix = together(values)
+    if not np.any(u):
+        raise _unmeasured(" and ".join(names))
+    spelled = [name + index for name, value in zip(names, values, strict=True) for index in _indices(shape_of(value))]
+    with as_recorded(y) as found:
+        assert found is not None
+        dof = min(map(found.effective, found.slopes(y)))
+    special, size = extra("scipy.special", "budget", "SciPy", "science"), y.size
+    if isfinite(dof):
+        left = floor(dof + 1e-9) - size + 1
+        k = sqrt(size * (left + size - 1) / left * special.fdtri(size, left, coverage)) if left > 0 else nan
+    else:
+        k = sqrt(special.chdtri(size, 1.0 - coverage))
+    box = coverage_factor(1.0 - (1.0 - coverage) / size, dof)
+    return Joint(spelled, np.ravel(y.value).tolist(), u.tolist(), matrix, dof, coverage, float(k), box)
+
+
+def _unmeasured(name: str) -> AgradError:
+    fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
+    return AgradError("grad", f"{name} does not depend on an uncertain value", fixes=fixes)
+
+
+def _indices(shape: Any) -> list[str]:
+    return [f"[{', '.join(map(str, index))}]" if index else "" for index in np.ndindex(shape)]
 
 
 def _named(found: Sources) -> Iterator[tuple[str, str]]:
     """The name of each entry, and where its leaf was made."""
     for node in found.nodes:
-        for index in np.ndindex(node.shape):
-            name = node.spell() + (f"[{', '.join(map(str, index))}]" if index else "")
-            yield name, node.origin.where if node.origin is not None else ""
+        for index in _indices(node.shape):
+            yield node.spell() + index, node.origin.where if node.origin is not None else ""
+
+
+def _covered(k: float, dof: float) -> float:
+    """The coverage of an interval with a coverage factor; as `coverage_factor` computes that."""
+    special = extra("scipy.special", "budget", "SciPy", "science")
+    below = special.ndtr(k) if not isfinite(dof) else special.stdtr(max(floor(dof + 1e-9), 1), k)
+    return float(2.0 * below - 1.0)
 
 
 def coverage_factor(coverage: float, dof: float) -> float:
@@ -190,10 +330,33 @@ def coverage_factor(coverage: float, dof: float) -> float:
 # Monte Carlo
 
 
-def sampled(linear: Budget, y: Any, count: int, rng: Any) -> tuple[Budget, list[tuple[str, Any, Any]]]:
-    """The budget with what a Monte Carlo run finds, and its curves: the density of the samples, and the normal one."""
+def sampled_joint(linear: Joint, values: Sequence[Any], count: int, rng: Any) -> Joint:
+    """Several results with what a Monte Carlo run finds."""
+    _check_count(count)
+    y, u, matrix = together(values)
+    with as_recorded(y) as found:
+        assert found is not None
+        draws = _draws(found, count, rng)
+        rows = np.stack([_function(y[place], found)(draws) for place in range(y.size)])
+    apart = (rows - np.reshape(y.value, (-1, 1))) / np.where(u > 0.0, u, 1.0)[:, None]
+    inside = np.mean(np.sum(apart * (np.linalg.pinv(matrix, hermitian=True) @ apart), axis=0) <= linear.k**2)
+    spread = np.std(rows, axis=1, ddof=1)
+    among = correlations(np.atleast_2d(np.cov(rows)))
+    return linear._replace(
+        samples=SampledJoint(count, np.mean(rows, axis=1).tolist(), spread.tolist(), among, float(inside))
+    )
+
+
+def _check_count(count: int) -> None:
     if not 100 <= count <= _MOST:
         raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
+
+
+def sampled(
+    linear: Budget, y: Any, count: int, rng: Any, shortest: bool = False
+) -> tuple[Budget, list[tuple[str, Any, Any]]]:
+    """The budget with what a Monte Carlo run finds, and its curves: the density of the samples, and the normal one."""
+    _check_count(count)
     tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
     tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
     expected = linear.value - linear.expanded, linear.value + linear.expanded
@@ -205,7 +368,7 @@ def sampled(linear: Budget, y: Any, count: int, rng: Any) -> tuple[Budget, list[
             values = np.append(values, function(_draws(found, count, rng)))
             off, doubt = np.array([_compared(values, *pair) for pair in zip(tails, expected, strict=True)]).T
             holds = True if np.all(off + doubt <= tolerance) else False if np.any(off - doubt > tolerance) else None
-    low, high = np.quantile(values, tails).tolist()
+    low, high = _shortest(values, linear.coverage) if shortest else np.quantile(values, tails).tolist()
     shown = np.quantile(values, [0.001, 0.999])
     heights, edges = np.histogram(values, bins=60, range=tuple(shown) if shown[1] > shown[0] else None)
     middles, densities = (edges[1:] + edges[:-1]) / 2, heights / (len(values) * np.diff(edges))
@@ -214,7 +377,15 @@ def sampled(linear: Budget, y: Any, count: int, rng: Any) -> tuple[Budget, list[
         normal = np.exp(-(((middles - linear.value) / linear.u) ** 2) / 2) / (linear.u * np.sqrt(2 * np.pi))
         curves.append(("normal", middles.tolist(), normal.tolist()))
     mean, u = float(np.mean(values)), float(np.std(values, ddof=1))
-    return linear._replace(samples=Sampled(len(values), mean, u, low, high, tolerance, holds)), curves
+    return linear._replace(samples=Sampled(len(values), mean, u, low, high, tolerance, holds, shortest)), curves
+
+
+def _shortest(values: Array, coverage: float) -> tuple[float, float]:
+    """The ends of the shortest interval with a coverage (JCGM 101, 7.7.4)."""
+    ordered = np.sort(values)
+    inside = min(floor(coverage * len(values) + 0.5), len(values) - 1)
+    first = int(np.argmin(ordered[inside:] - ordered[:-inside]))
+    return float(ordered[first]), float(ordered[first + inside])
 
 
 def _draws(found: Sources, count: int, rng: Any) -> Array:
@@ -224,11 +395,9 @@ def _draws(found: Sources, count: int, rng: Any) -> Array:
     """
     draws = np.empty((len(found.u), count))
     for places in found.groups:
-        kind, dof = found.distributions[places[0]] if len(places) == 1 else "normal", min(found.dof[places])
-        if kind == "uniform":
-            drawn = rng.uniform(-sqrt(3.0), sqrt(3.0), (1, count))
-        elif kind == "triangular":
-            drawn = rng.triangular(-sqrt(6.0), 0.0, sqrt(6.0), (1, count))
+        kind, dof = found.distributions[places[0]] if len(places) == 1 else NORMAL, min(found.dof[places])
+        if kind is not NORMAL:
+            drawn = kind.draw(rng, count)[None]
         else:
             block = found.correlations[np.ix_(places, places)]
             drawn = rng.multivariate_normal(np.zeros(len(places)), block, count, method="eigh").T

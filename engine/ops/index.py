@@ -5,7 +5,8 @@
 
 ROWS = """
 autodiff.transforms: +grad +jacobian +hessian +jvp +vjp +hvp
-autodiff.uncertainty: +normal +uniform +triangular +measured +correlated
+autodiff.uncertainty: +normal +uniform +triangular +arcsine +trapezoidal +from_sample +measured +correlated +covariance.
+    +correlation.
 ops.arrays.shaping: expand. -sum_to reshape. permute. -swap transpose. +flatten. +squeeze. +unsqueeze. flip. roll.
 ops.scalar.comparison: equal not_equal less less_equal greater greater_equal where maximum. minimum. clip. isnan.
     isfinite.

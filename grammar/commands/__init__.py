@@ -21,7 +21,7 @@ _FILES = (
     ("graphs", "export formula"),
     ("gradients", "budget correlate"),
     ("solving", "fit solve minimize maximize"),
-    ("session", "reset history again redo save calculator"),
+    ("session", "reset history again redo save report calculator"),
     ("plot.command", "plot"),
     ("plot.contour", "contour"),
     ("plot.command", "histogram"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import splitext
 from typing import Any
 
 from agrad.engine import autodiff, inspect, ops
@@ -13,10 +14,12 @@ from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
+from agrad.engine.text import printable
 from agrad.engine.values import Value
-from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
+from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, FILE, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import LINES, Checked, Curve, Estimated, Gradient, Plot, Printed, Table, text_of, unheard
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast, errors
@@ -304,32 +307,92 @@ def _explain(session: Session, call: Call) -> None:
 
 # Uncertain values, whose uncertainties are computed with gradients
 
+_ENDINGS = {".txt": "text", ".json": "json", ".csv": "csv", ".tex": "latex"}
 _FORMS = {"text": "a table", "json": "one object", "csv": "a line for each source", "latex": "a table for a paper"}
 
 
-@command(operands=EXPRESSION, options={"order": VALUE, "samples": VALUE, "coverage": VALUE, "as": _FORMS}, logged=False)
+@command(
+    operands=EXPRESSION,
+    options={"order": VALUE, "samples": VALUE, "coverage": VALUE, "k": VALUE, "as": _FORMS, "to": FILE},
+)
 def _budget(session: Session, call: Call) -> None:
-    """budget y [order 2] [samples 1e6] [coverage 0.95] [as json|csv|latex]
+    """budget y [order 2] [samples 1e6 [shortest]] [coverage 0.95 | k 2] [as json|csv|latex] [to "b.tex"] | budget x, y
 
-    Shows what each uncertain value contributes to the uncertainty of y.
+    Shows what each uncertain value contributes to the uncertainty of y; of several results, or of an array, how they
+    are correlated, and the regions in which they are together.
 
     order: 2 adds the terms of the second order, and the bias
     samples: so many random samples check the result (JCGM 101)
+    shortest: of these, the shortest interval
     coverage: of the expanded uncertainty: 0.95
+    k: the factor of the expanded uncertainty, in place of its coverage
     as: text, json, csv or latex
+    to: into a file: .txt, .json, .csv or .tex
+    as typed: budget y [order 2] [samples 1e6] [k 2] [as latex] [to "b.tex"], or budget x, y
     example: m = 2.0 ± 0.1; h = 3.00(5); budget 9.81*m*h
     """
-    value, options, form = call.values[0], call.options, call.choice("as", "text")
+    options, form = call.options, _form(call)
     coverage = number_of("budget", "coverage", options.get("coverage", 0.95))
-    order = small("budget", "order", options.get("order", 1))
     samples = small("budget", "samples", options.get("samples", 0))
-    value = value if isinstance(value, int | float) else graphed(call, 0)
-    found = inspect.budget.budget(value, coverage, order)
-    found, curves = inspect.budget.sampled(found, value, samples, ops.creation.generator()) if samples else (found, [])
-    session.emit(Estimated(found, form))
-    if curves and form == "text":
+    values = [as_array(value) for value in call.values]
+    if len(values) > 1 or getattr(values[0], "size", 1) > 1:
+        if alone := [*options.keys() & {"order", "shortest", "k"}]:
+            raise call.wrong("arity", f"budget: {alone[0]} is for one result, and these are several")
+        results, names = _each(call, values)
+        several = inspect.budget.joint(results, names, coverage)
+        if samples:
+            several = inspect.budget.sampled_joint(several, results, samples, ops.creation.generator())
+        _show_budget(session, call, several, form)
+        return
+    if "k" in options and "coverage" in options:
+        raise call.wrong("arity", "budget: k and coverage exclude each other", Hint("leave out coverage"))
+    k = number_of("budget", "k", options["k"]) if "k" in options else None
+    order = small("budget", "order", options.get("order", 1))
+    if "shortest" in options and not samples:
+        raise call.wrong("arity", "budget: shortest is of samples", f"{call.node.span.text} samples 1e6")
+    value = values[0] if isinstance(values[0], int | float) else graphed(call, 0)
+    found, curves = inspect.budget.budget(value, coverage, order, k), []
+    if samples:
+        generator = ops.creation.generator()
+        found, curves = inspect.budget.sampled(found, value, samples, generator, "shortest" in options)
+    _show_budget(session, call, found, form)
+    if curves and form == "text" and "to" not in options:
         drawn = [Curve(name, x, y, style) for (name, x, y), style in zip(curves, LINES, strict=False)]
         session.emit(Plot(tuple(drawn), found.name))
+
+
+def _each(call: Call, values: list[Any]) -> tuple[list[Any], list[str]]:
+    """The results, those in brackets one by one, with their names."""
+    found, names = [], []
+    for operand, value in zip(call.node.operands, values, strict=True):
+        items = operand.items if isinstance(operand, ast.List) else ()
+        apart = len(items) == len(value) if items else False
+        found += [*value] if apart else [value]
+        names += [item.span.text for item in items] if apart else [operand.span.text]
+    return found, names
+
+
+def _form(call: Call) -> str:
+    """The form of a budget: as asked for, or by the ending of its file. Raises AgradError of kind `file`."""
+    path, form = call.options.get("to"), call.choice("as", "text") if "as" in call.options else ""
+    if path is None:
+        return form or "text"
+    told = _ENDINGS.get(splitext(path)[1].lower())
+    if told is None and not form:
+        fixes = [f"{call.node.span.text} as {one}" for one in _FORMS]
+        raise AgradError("file", f"budget: {path} does not say its form: {' '.join(_ENDINGS)} do", fixes=fixes)
+    if form and told and form != told:
+        raise AgradError("file", f"budget: {path} means {told} by its ending, and {form} by `as`")
+    return form or told or "text"
+
+
+def _show_budget(session: Session, call: Call, found: Any, form: str) -> None:
+    path, place = call.options.get("to"), call.option("to")
+    if path is None:
+        session.emit(Estimated(found, form))
+        return
+    write_text(beside(path, place.span if place is not None else None), f"{getattr(found, form)()}\n")
+    session.emit(Printed(f"wrote {printable(path)}"))
 
 
 @command(changes="graph", operands=REQUIRING)

@@ -206,12 +206,14 @@ def _set(session: Session, call: Call) -> None:
     """set x = 5
     set echo off
     set plots braille
+    set rounding pdg
 
     New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a
     terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set plots`: how a
     terminal draws, `braille` or, as pictures, `kitty`; `auto` is `kitty` where the terminal says that it knows it.
+    `set rounding`: uncertainties with `one` digit or `two`, or by the rule of the Particle Data Group.
 
-    as typed: set x = 5, set echo off, or set plots braille
+    as typed: set x = 5, set echo off, set plots braille, or set rounding pdg
     example: var x = 2; y = x**2; set x = 5; x
     """
     for option in SETTABLE.keys() & call.options.keys():

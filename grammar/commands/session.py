@@ -260,6 +260,21 @@ def _save(session: Session, call: Call) -> None:
     sessions.saving.save(session, call)
 
 
+@command(operands=FILE, logged=False, needs="log", writes=True)
+def _report(session: Session, call: Call) -> None:
+    """report "report.html"
+
+    Writes what a session has found, for others to read: what was measured, the formulas, the budget of each result, the
+    latest fit with its picture, the correlations of the results, the versions of the programs, and the script that
+    gives all this again. The ending of the file says what it is: .html, .md, .tex or, if LaTeX or a browser is
+    installed, .pdf.
+
+    example: fails file: report "nowhere/report.html"
+    """
+    _entries(session, call)
+    sessions.report.save(session, call)
+
+
 def _entries(session: Session, call: Call) -> Any:
     """The log of a session. Raises AgradError of kind `name` where none is kept."""
     if not session.record.on:

@@ -16,6 +16,7 @@ import _ast as py
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import count
 from types import CodeType
 from typing import Any
@@ -260,10 +261,15 @@ class _Generator(Nodes):
         One of two operands that is written in brackets stays a list, in case that the other is one to be added to.
         """
         span, sides = node.span, [node.left, node.right]
-        if node.op in _UNCERTAIN:
-            made = getattr(autodiff.uncertainty, _UNCERTAIN[node.op])
-            values = [self.detail(made, span), left or self.expr(node.left, level), self.expr(node.right, level)]
-            return self.do("call", (2, ()), values, span)
+        if node.op[0] == "±":
+            known, behind = autodiff.uncertainty, [node.right]
+            if node.op in _UNCERTAIN:
+                made = getattr(known, _UNCERTAIN[node.op])
+            else:
+                assert isinstance(node.right, ast.Tuple)
+                made, behind = partial(known.distributed, node.op[2:]), [*node.right.items]
+            values = [left or self.expr(node.left, level), *[self.expr(one, level) for one in behind]]
+            return self.do("call", (len(values), ()), [self.detail(made, span), *values], span)
         if node.op in ("+", "*"):
             lists = [side for side in sides if isinstance(side, ast.List)]
             if len(lists) == 1 or (node.op == "+" and any(len(side.items) == 1 for side in lists)):

@@ -255,7 +255,7 @@ _SIZE = (7, 4.4)  # of a plot, in inches
 
 def markdown(parts: Iterable[Part]) -> str:
     """A transcript as Markdown: code blocks, plots as PNG pictures, graphs as diagrams of Mermaid."""
-    blocks = _blocks(parts, _drawn_in_markdown, lambda group: _fenced("\n".join(map(_line, group)), "agrad"))
+    blocks = _blocks(parts, _drawn_in_markdown, lambda group: fenced("\n".join(map(_line, group)), "agrad"))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -295,7 +295,7 @@ def _is_drawn(part: Part) -> bool:
     return isinstance(part, Picture) and (part.plot is None or find_spec("matplotlib") is not None)
 
 
-def _fenced(text: str, language: str) -> str:
+def fenced(text: str, language: str) -> str:
     """A code block, in a fence that is longer than any in it."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}{language}\n{text}\n{fence}"
@@ -303,26 +303,26 @@ def _fenced(text: str, language: str) -> str:
 
 def _drawn_in_markdown(picture: Picture) -> str:
     if picture.plot is None:
-        return f"{_fenced(_line(picture), 'agrad')}\n\n{_fenced(picture.mermaid.rstrip(), 'mermaid')}"
-    drawn = _plot(picture.plot, ".png")
-    return _fenced(_line(picture), "agrad") if not drawn else f"![{_named(picture.plot)}]({_data('png', drawn)})"
+        return f"{fenced(_line(picture), 'agrad')}\n\n{fenced(picture.mermaid.rstrip(), 'mermaid')}"
+    drawn = plotted(picture.plot, ".png")
+    return fenced(_line(picture), "agrad") if not drawn else f"![{named(picture.plot)}]({data_address('png', drawn)})"
 
 
 def _drawn_in_html(picture: Picture) -> str:
     text, plot = f"<pre>{escape(_line(picture), quote=False)}</pre>", picture.plot
-    drawn = picture.svg.encode() if plot is None else _plot(plot, ".svg")
-    name = "graph" if plot is None else _named(plot)
-    figure = f'<figure><img alt="{escape(name)}" src="{_data("svg+xml", drawn)}"></figure>'
+    drawn = picture.svg.encode() if plot is None else plotted(plot, ".svg")
+    name = "graph" if plot is None else named(plot)
+    figure = f'<figure><img alt="{escape(name)}" src="{data_address("svg+xml", drawn)}"></figure>'
     return text if not drawn else figure if plot is not None else f"{text}\n{figure}"
 
 
-def _named(plot: Plot) -> str:
+def named(plot: Plot) -> str:
     """What a plot is called where it is not seen."""
     names = ", ".join(curve.name for curve in plot.curves)
     return re.sub(r"[\[\]\s]+", " ", printable(plot.title or f"plot of {names}")).strip()
 
 
-def _plot(plot: Plot, form: str) -> bytes:
+def plotted(plot: Plot, form: str) -> bytes:
     """A plot in the form of a file; empty where matplotlib does not load."""
     try:
         return drawn(plot, form, _SIZE)
@@ -332,6 +332,6 @@ def _plot(plot: Plot, form: str) -> bytes:
         raise
 
 
-def _data(kind: str, content: bytes) -> str:
+def data_address(kind: str, content: bytes) -> str:
     """The address of a picture that is in the page itself."""
     return f"data:image/{kind};base64,{b64encode(content).decode()}"

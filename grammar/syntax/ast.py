@@ -130,7 +130,8 @@ class Unary(Expr):
 
 
 class Binary(Expr):
-    """`x + y` and the other arithmetic: `+ - * / // % ** @ ±`. `^` has become `**`, and the `±` of `x ± 5%` is `±%`.
+    """`x + y` and the other arithmetic: `+ - * / // % ** @ ±`. `^` has become `**`, and the `±` of `x ± 5%` is `±%`;
+    that of `x ± 0.1 t(8)` is `± t`, with both numbers in a tuple at its right.
 
     `sign` is the place of `·` or `×`, which are read as `*`; None of what was written as it is read.
     """

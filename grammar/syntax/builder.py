@@ -383,6 +383,21 @@ class Builder:
             raise self.open_sum(value, sign, first, u)
         return s.Binary("±%" if percent else "±", value, u, None, span=self.span(value, parts[-1]))
 
+    def distributed(self, parts: Parts) -> s.Binary:
+        """`5 ± 0.1 uniform`, `5 ± 0.1 t(8)`: the operands of `± t` are both behind its sign."""
+        value, sign, u, kind, *parameter = parts
+        found = self.plus_minus([value, sign, u])
+        given = (found.right, *parameter[1:2])
+        right = s.Tuple(given, span=self.span(u, parts[-1]))
+        return s.Binary(f"± {kind}", value, right, None, span=self.span(value, parts[-1]))
+
+    def scaled(self, parts: Parts) -> s.Binary:
+        """`(3.14 ± 0.01)e2`."""
+        opener, values, closer, scale = parts
+        power = s.Number(float(f"1{scale}"), span=self.span(scale, scale))
+        group = self.group([opener, values, closer])
+        return s.Binary("*", group, power, None, span=self.span(opener, scale))
+
     def open_sum(self, value: s.Expr, sign: Token, first: s.Expr, u: s.Expr) -> AgradError:
         """`2 ± 0.1 + 1`, where some programs add 1 to the value, and others to the uncertainty."""
         text = self.source.text[: u.span.end]
@@ -585,7 +600,9 @@ class Builder:
         operands, options = self.divided(parts)
         return self.command(parts, operands, options)
 
-    check = explain = limit = load = save = names_command = bare_command = command_with_parameters = plain_command
+    check = explain = limit = load = save = report = names_command = bare_command = command_with_parameters = (
+        plain_command
+    )
 
     def divided(self, parts: Parts) -> tuple[Parts, Parts]:
         """What is neither a word nor an option, and the options."""
@@ -692,12 +709,12 @@ class Builder:
         return list(operands)
 
     def set_leaf(self, parts: Parts) -> s.Command:
-        """`set x = 5`, and `set echo off`, `set plots braille`."""
+        """`set x = 5`, and `set echo off`, `set plots braille`, `set rounding pdg`."""
         _, option, value = parts
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
         if value not in (known := [*SETTABLE.get(option, ())]):
-            usual = f"{option} = 5, set echo off, or set plots braille"
+            usual = f"{option} = 5, set echo off, set plots braille, or set rounding pdg"
             choices = f"{option} {', '.join(known[:-1])} or {known[-1]}" if known else usual
             raise syntax_error("set option", self.span(option, value), choices=choices)
         return self.command(parts, [], [(str(option), self.plain_word(value))])

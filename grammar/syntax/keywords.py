@@ -120,6 +120,11 @@ SETTABLE = {
         "braille": "always in braille",
         "kitty": "as pictures, by kitty's protocol",
     },
+    "rounding": {
+        "two": "two digits of an uncertainty",
+        "one": "one digit",
+        "pdg": "one or two, by the rule of the Particle Data Group: 1.00 to 3.54 have two, 3.55 to 9.49 one",
+    },
 }
 
 # How each statement with a fixed form is written; the table of commands adds theirs when it is loaded.

@@ -25,7 +25,7 @@ from agrad.grammar.syntax.implied import left_out
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT BANG"
-    " DEGREES PERCENTAGE PRIME BAR_END"
+    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE"
 )
 
 # A line, and so a statement, begins after these; brackets.
@@ -38,6 +38,9 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
+# What may stand behind an uncertainty; the name of a variable cannot.
+_DISTRIBUTIONS = frozenset({"normal", "uniform", "triangular", "trapezoid", "arcsine", "t"})
+_SCALE = r"[eE][-+]?\d+(?!\w)"
 # A line of these alone is blank.
 _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
@@ -179,13 +182,14 @@ def after_command(word: str) -> str:
 class _Open:
     """A bracket or an f-string that is open, or the statement around all of them: what is known of the text in it."""
 
-    __slots__ = ("counts", "fors", "is_near", "sign", "start", "text")
+    __slots__ = ("counts", "fors", "is_near", "is_uncertain", "sign", "start", "text")
 
     def __init__(self, sign: str, start: int, around: _Open | None = None) -> None:
         self.sign, self.start = sign, start
         # The innermost f-string.
         self.text: _Open | None = self if sign in _QUOTES else around and around.text
         self.is_near = False  # whether a `~=` waits for its `+-`
+        self.is_uncertain = False  # whether a `±` was met in this entry
         self.fors = 0  # how many `for` wait for their `in`
         self.counts = False  # whether a `for` was met, behind which `..` may stand
 
@@ -256,7 +260,9 @@ class _Scanner:
         self.position = end
         self.before, self.previous = self.previous, kind
         if kind in _NEAR_ENDS:
-            self.open[-1].is_near = False
+            self.open[-1].is_near = self.open[-1].is_uncertain = False
+        elif kind == "UNCERTAIN":
+            self.open[-1].is_uncertain = True
         elif kind == "_NEAR":
             self.open[-1].is_near = True
         elif kind == "FOR":
@@ -373,6 +379,8 @@ class _Scanner:
                 kind = "MEMBER"
             elif word in keywords.NAMES_TOO and not (starting and self.is_command(word, end)):
                 kind = "NAME"
+        elif word in _DISTRIBUTIONS and self.open[-1].is_uncertain and self.previous in OPERAND_ENDS:
+            kind = "DISTRIBUTION"
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.inside:
             kind = self.options[word]
         if starting and word == "exit" and self.is_command(word, end):
@@ -628,6 +636,7 @@ class _Scanner:
     def closed(self, kind: str, end: int) -> Iterator[Item]:
         start = self.position
         closer = self.text[start]
+        is_uncertain = closer == ")" and self.open[-1].is_uncertain
         if not self.inside:
             yield self.wrong("stray bracket", start, end, bracket=closer)
         else:
@@ -638,6 +647,8 @@ class _Scanner:
                 problem.labels.insert(0, Label(Span(self.source, opened.start, opened.start + 1), "opened here"))
                 yield problem
         yield self.token(kind, end)
+        if is_uncertain and (scale := re.compile(_SCALE).match(self.text, end)):
+            yield self.token("SCALE", scale.end())
 
     def unclosed(self, opened: _Open) -> AgradError:
         """The error of a bracket that is not closed."""

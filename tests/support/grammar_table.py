@@ -94,13 +94,13 @@ def words(grammar: str) -> dict[str, Any]:
     declared = frozenset(" ".join(re.findall(r"^%declare ([A-Z].*)$", grammar, re.MULTILINE)).split())
     # By each word that statements begin with: what follows it in the rule of the statement, and in that of its options.
     behind = {
-        kind.lower(): rules[name][start.end() :] + rules.get(f"{name}_option", "")
+        kind.lower(): f"{rules[name][start.end() :]} {rules.get(f'{name}_option', '')}".rstrip()
         for name in re.findall(r"[a-z_]+", f"{rules['line']} {rules['simple']}")
         if (start := re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", rules.get(name, "")))
         for kind in start[1].split(" | ")
     }
     options = {
-        word: {kind.lower(): kind for kind in re.findall(r"[A-Z_]{2,}", rest) if kind in declared}
+        word: {kind.lower(): kind for kind in re.findall(r"\b[A-Z][A-Z_]*\b", rest) if kind in declared}
         for word, rest in behind.items()
     }
     flags = {kind for found in options.values() for kind in found.values() if re.search(rf"\b{kind} *[|)*]", grammar)}
@@ -117,7 +117,7 @@ def words(grammar: str) -> dict[str, Any]:
         "SOFT": tuple(soft),
         "HEADERS": of(r" _COLON\b"),
         "ALONE": of(r"( \(.*\)\?)?( ->|$)"),
-        "BEFORE_VALUES": of(r" (expression|values)\b"),
+        "BEFORE_VALUES": of(r" (expression|values|string)\b"),
         "RANGING": tuple(sorted(word for word, rest in behind.items() if "_RANGE" in rest)),
         "OPTIONS": {word: found for word, found in options.items() if found},
         "FLAGS": tuple(sorted(flags)),

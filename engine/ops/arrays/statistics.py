@@ -8,8 +8,10 @@ from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, plain_of, truth_of
 from agrad.engine.core.dispatch import in_family, operand
+from agrad.engine.core.graph import Uncertainty, reachable
 from agrad.engine.core.op import Function
-from agrad.engine.errors import AgradError
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem, take_along
 from agrad.engine.ops.arrays.joining import concat, diagonal, outer, stack
 from agrad.engine.ops.arrays.order import SORTED_TIES, sort
@@ -120,6 +122,9 @@ def _variables(name: str, x: Any, y: Any, rowvar: Any) -> Any:
     rows = []
     for one in (x,) if y is None else (x, y):
         one = operand(one)
+        if Uncertainty.exists and isinstance(one, Tensor) and any(x.uncertainty for x in reachable(one.node)):
+            fixes = [Hint("covariance(x, y)   of uncertain values"), Hint(f"{name}(x.data)   of readings")]
+            raise AgradError("type", f"{name} is of plain readings, and these are uncertain", fixes=fixes)
         shape = shape_of(one)
         if not shape or len(shape) > 2:
             raise AgradError("shape", f"{name} needs a vector or a matrix of data, not shape {format_shape(shape)}")

@@ -18,6 +18,7 @@ from agrad.engine.ops import solvers
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.order import argmin as place_of_least
 from agrad.engine.ops.arrays.shaping import reshape
+from agrad.engine.ops.scalar.arithmetic import add, mul, sub
 from agrad.engine.values import describe, np, shape_of
 
 row, composed = in_family("solvers", pure=True)
@@ -110,6 +111,14 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     finite = np.isfinite(ends)
     moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
     places = [{*_plain(where)[0].tolist()} for where in (at, near)]
+    if (
+        finite.all()
+        and moving.any()
+        and not any(places)
+        and solvers.integration.moves_singularity(body, ends[moving], same)
+    ):
+        low, width = a, sub(b, a)  # the same from 0 to 1, where the singularity does not move
+        return _integral(lambda s: mul(f(add(low, mul(width, s))), width), 0.0, 1.0)
     problem = solvers.integration.Integrand(body, finite, moving, (places[0], places[1]))
     found = reshape(solved(z, problem=problem), shape)
     problem.say()

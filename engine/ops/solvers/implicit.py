@@ -235,8 +235,17 @@ class Minimum(Problem):
         optimize = extra("scipy.optimize", self.what, "SciPy", "science")
         options = {"gtol": least, "maxiter": _ITERATIONS, **_OPTIONS.get(self.method, {})}
         known: dict[str, Any] = {"bounds": [self.bounds] * len(self.start)} if self.is_bounded else {}
+        function: Any = value
+        if self.method.startswith("trust"):  # no step is taken to where the value is much larger
+
+            def function(x: Array) -> float:
+                found = float(value(x))
+                return found if found < inf or np.array_equal(x, self.start) else large
+
+            large = _LARGE * (1.0 + abs(float(value(self.start))))
         if self.method == "trust-exact":
-            known["hess"] = self.matrix(same)
+            matrix = self.matrix(same)
+            known["hess"] = lambda x: matrix(x) if value(x) < inf or np.array_equal(x, self.start) else np.eye(len(x))
         elif self.method == "trust-krylov":
             products = Evaluated(products_of(self.residual), same)
             known["hessp"] = lambda x, v: products(np.concatenate([x, v]))
@@ -248,7 +257,7 @@ class Minimum(Problem):
 
         known |= {"method": self.method, "jac": gradient, "options": options, "callback": after}
         try:
-            return optimize.minimize(value, self.start, **known)
+            return optimize.minimize(function, self.start, **known)
         except ValueError:  # of a matrix with entries that are not finite
             message = f"{self.what}: the search from {told(self.start)} has come to where a derivative is not finite"
             raise AgradError("domain", message) from None

@@ -104,6 +104,16 @@ class Integrand:
                 _say("integral: the function is 0 wherever it was looked at; near= tells where it is not")
 
 
+def moves_singularity(f: Body, ends: Array, same: Any) -> bool:
+    """Whether a function that does not jump has an infinite derivative by what it uses at one of some ends."""
+    known = np.asarray(getattr(same, "value", same), dtype=float)
+    if not known.size or not is_smooth(f.program):
+        return False
+    by_same = Evaluated(derived(f, lambda y, _, same, *__: row(y, [same])[0]), known)
+    with np.errstate(all="ignore"):
+        return not all(np.isfinite(by_same([end])).all() for end in ends.tolist())
+
+
 def _check(slopes: Array, z: Array, of: Integrand) -> None:
     """Refuse derivatives that are not the slope of the integral, in a direction: they miss a jump that moves.
 

@@ -3,7 +3,9 @@
 Adaptive Gauss-Kronrod rules with extrapolation (QUADPACK; Piessens and others, 1983) in parts of the range: one that is
 infinite, or has more in it than the rules have seen, is divided from its ends, and from where the function is found to
 be large, at distances that are powers of 10. Tails that oscillate are divided at their zeros, and their sums averaged
-(Euler's transformation; Davis and Rabinowitz, Methods of Numerical Integration, 1984, sections 3.9 and 4.9).
+(Euler's transformation; Davis and Rabinowitz, Methods of Numerical Integration, 1984, sections 3.9 and 4.9). Tails
+with ripples that do not change their sign, as sin(x)**2/x**2, are divided at these, and their sums extrapolated (Levin,
+International Journal of Computer Mathematics B 3, 1973: the u transformation).
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ _FARTHEST = 650.0  # of which an exponential is still a number
 _FAR = 8  # places, two powers of 10
 _CHANGES = 6  # of sign, from which on a tail oscillates
 _TERMS, _FIRST = 48, 16  # of such a tail; those that are not averaged
+_RIPPLES, _ORDERS = 24, range(4, 22)  # of a tail that does not change its sign; orders of the extrapolation
+_LEAST_POWER = 1.1  # of the distance, with which such a tail falls: those that fall like 1/x diverge
 
 
 class Area(NamedTuple):
@@ -118,6 +122,7 @@ class Quadrature:
             place, width = steps[k], steps[k + 1] - steps[k - 1]
             for _ in range(_CLIMBS):
                 among = place + width * np.linspace(-1.0, 1.0, 17)
+                among = among[(among > 0.0) & (among < length)]
                 place, width = among[np.argmax(self._sizes(end, sign * among))], width / 6
             found.add(end + sign * float(place))
         return found
@@ -141,11 +146,17 @@ class Quadrature:
         places = top * 10.0 ** np.arange(-15.0 if is_deep else -1.0, 4.0)
         ends = places[places < length].tolist() or [length]
         parts = [self._part(g, 0.0, ends[0], scale) or self._logarithmic(end, sign * ends[0])]
-        parts += [self._sure(g, *pair, scale) for pair in pairwise(ends)]
-        if length == inf:
-            parts.append(self._sure(lambda x: g(ends[-1] * x) * ends[-1], 1.0, inf, scale))
-        elif ends[-1] < length:
-            parts.append(self._sure(g, ends[-1], length, scale))
+        try:
+            parts += [self._sure(g, *pair, scale) for pair in pairwise(ends)]
+            if length == inf:
+                parts.append(self._sure(lambda x: g(ends[-1] * x) * ends[-1], 1.0, inf, scale))
+            elif ends[-1] < length:
+                parts.append(self._sure(g, ends[-1], length, scale))
+        except AgradError:
+            rippled = self._rippled(g, top, lambda u: self._outward(end, sign, u)) if length == inf else None
+            if rippled is None:
+                raise
+            return rippled
         rounded = _ROUNDING * max(abs(end) / top, 1.0) * scale  # of places, of which that is the error
         return _added([*parts, Area(0.0, rounded)])
 
@@ -185,7 +196,7 @@ class Quadrature:
                 here, before, steps = here + step, value, steps + 1
             if steps == 1000:
                 raise self._diverges(inf)
-            zeros.append(brent(g, here - step, here, xtol=1e-300))
+            zeros.append(brent(g, here - step, here, xtol=1e-300, maxiter=1000))  # slow where it also has no slope
             step = (zeros[-1] - zeros[-2]) / 8 if len(zeros) > 1 else step
             here = zeros[-1] + step / 8
         parts = [head(zeros[0]), *[self._sure(g, *pair) for pair in pairwise(zeros)]]
@@ -198,6 +209,56 @@ class Quadrature:
         if not (is_falling or self.is_mean) or not error <= _CLOSE * size:
             raise self._diverges(float(sums[-1]))
         return Area(float(np.mean(means)), error)
+
+    def _rippled(self, g: Any, top: float, head: Callable[[float], Area]) -> Area | None:
+        """That of a tail with ripples above 0, or below: up to the first, and the limit of the sums up to the others.
+
+        None where there are no ripples.
+        """
+        steps = top * 10.0 ** np.arange(-4.0, 4.0, 0.25)
+        step = next((step for step in steps.tolist() if _has_ripples(g, top, step)), None)
+        if step is None:
+            return None
+        bottoms = self._bottoms(g, top, step)
+        parts = [self._sure(g, *pair) for pair in pairwise(bottoms)]
+        terms, first = np.array([part.value for part in parts]), head(bottoms[0])
+        sizes = np.abs(terms) / np.diff(bottoms)
+        half = len(parts) // 2
+        power = np.log(sizes[half] / sizes[-1]) / np.log(bottoms[-2] / bottoms[half])
+        limits = np.array([_levin(terms, order, bottoms[0] / (bottoms[1] - bottoms[0])) for order in _ORDERS])
+        changes = np.abs(np.diff(limits))
+        best = int(np.argmin(changes[1:] + changes[:-1])) + 1
+        error = float(changes[best] + changes[best - 1]) + 1e-14 * abs(first.value)
+        if not power > _LEAST_POWER or not error <= _CLOSE * abs(first.value + limits[best]):
+            raise self._diverges(first.value + float(np.sum(terms)))
+        return _added([first, Area(float(limits[best]), error)])
+
+    def _bottoms(self, g: Any, top: float, step: float) -> list[float]:
+        """The places of bottoms of ripples, about as far from each other as the first is from 0; a step is short."""
+        brent = extra("scipy.optimize", "integral", "SciPy", "science").brentq
+        found, here = list[float](), top + step
+
+        def rise(u: float) -> float:  # which, other than the slope, is known to all digits
+            return float(g(u + step) - g(u - step))
+
+        for _ in range(1000):  # the first two, one after the other
+            if rise(here) < 0.0 <= rise(here + step):
+                found.append(brent(rise, here, here + step, xtol=1e-300, maxiter=1000))
+            if len(found) == 2:
+                break
+            here += step
+        else:
+            raise self._diverges(inf)
+        first, period = found[0], found[1] - found[0]
+        among = max(round(first / period), 1)  # ripples to the next
+        found = [first]
+        while len(found) <= _RIPPLES:
+            low, high = (found[-1] + (among + part) * period for part in (-0.3, 0.3))
+            if not rise(low) < 0.0 < rise(high):
+                raise self._diverges(inf)
+            found.append(brent(rise, low, high, xtol=1e-300, maxiter=1000))
+            period = (found[-1] - found[-2]) / among
+        return found
 
     def _sure(self, f: Any, low: float, high: float, scale: float = 0.0) -> Area:
         found = self._part(f, low, high, scale)
@@ -223,6 +284,25 @@ class Quadrature:
         message = f"integral: the integral over {self.range} diverges, or converges too slowly"
         notes = [f"the sums over smaller and smaller intervals reach {format_number(reached, 3)}"]
         return AgradError("domain", message, notes=notes)
+
+
+def _has_ripples(g: Any, start: float, step: float) -> bool:
+    """Whether a function has bottoms, each some steps from the others, in some more."""
+    values = np.array([g(start + step * place) for place in range(128)])
+    inside = values[1:-1]
+    (bottoms,) = np.nonzero((inside < values[:-2]) & (inside < values[2:]))
+    return len(bottoms) >= _CHANGES and bool(np.min(np.diff(bottoms)) >= 8)
+
+
+def _levin(terms: Array, order: int, first: float) -> float:
+    """The limit of the sums of terms, by so many of them and Levin's u transformation; `first`: the place of the first,
+    beside the distances between them.
+    """
+    places = np.arange(order + 1.0)
+    sums = np.cumsum(terms)[: order + 1]
+    signs = extra("scipy.special", "integral", "SciPy", "science").binom(order, places) * (-1.0) ** places
+    weights = signs * ((places + first) / (order + first)) ** (order - 2.0) / terms[: order + 1]
+    return float(weights @ sums / np.sum(weights))
 
 
 def _added(parts: Sequence[Area]) -> Area:

@@ -13,7 +13,7 @@ from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.graph import alive, roots_of
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.inspect.budget import coverage_factor
+from agrad.engine.inspect.budget import coverage_factor, joint
 from agrad.engine.text import printable
 from agrad.engine.values import Array, format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
@@ -43,7 +43,8 @@ def _plot(session: Session, call: Call) -> None:
     [title "text"] [labels "x", "y"] [to "f.svg"]
 
     Draws a function with its derivative, or several functions, over a range; a vector, or the columns of a matrix, over
-    its index; points, with error bars if they are uncertain, and lines over them; the latest fit: data, curve and 95 %
+    its index; points, with error bars if they are uncertain, and lines over them; of two uncertain numbers, the ellipse
+    in which both are with 95 %; the latest fit: data, curve and 95 %
     confidence band, and the residuals below. `log`: with a logarithmic axis, `logy`: with logarithmic values, then
     without the derivative. `value` and `derivative` draw one of them alone, `twin` each over an axis of its own. ▲ and
     ▼ mark where a curve goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with the extra `plot`.
@@ -250,7 +251,15 @@ def _end(call: Call, option: str) -> float:
 
 
 def _data(call: Call) -> Plot:
-    """A vector over its index; or points, with lines over them."""
+    """A vector over its index; or points, with lines over them; or the ellipse around two uncertain numbers."""
+    pair = [as_array(value) for value in call.values]
+    if len(pair) == 2 and all(getattr(x, "shape", None) == () and uncertainty(x) is not None for x in pair):
+        both = joint(pair, [call.operand(place).span.text for place in range(2)], _COVERAGE)
+        (axis, label), (across, up) = both.names, both.ellipse()
+        ellipse = Curve(f"{100 * _COVERAGE:g} % of both", across.tolist(), up.tolist())
+        return Plot(
+            (Curve(label, both.values[:1], both.values[1:], "points", u=both.u[1:]), ellipse), axis, label=label
+        )
     columns = [_columns(call, place) for place in range(len(call.values))]
     if len(columns) == 1:
         (curves,) = columns

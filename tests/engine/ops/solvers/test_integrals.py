@@ -80,6 +80,11 @@ def test_what_is_not_seen_is_said():
     (lambda t: 1 / t, 1, INF),
     (lambda t: ag.sin(t), 0, INF),
     (lambda t: t * ag.sin(t), 0, INF),
+    (lambda t: ag.sin(t) ** 2 / t, 1, INF),
+    (lambda t: (2 + ag.cos(t)) / ag.sqrt(t), 1, INF),
+    (lambda t: 2 + ag.cos(t), 1, INF),
+    (lambda t: (2 + ag.cos(9 * t)) / t**1.05, 1, INF),  # which converges too slowly
+    (lambda t: ag.sin(t) ** 2 * ag.sin(1.41421356 * t) ** 2 / t**2, 0, INF),  # with ripples of two lengths
     (lambda t: 0 * t + 1e-30, 0, INF),
     (lambda t: t**-1.5, 0, 1),
     (lambda t: ag.exp(t), 0, INF),
