@@ -306,7 +306,7 @@ def _accumulate(node: Node, g: Any, create_graph: bool, storage: Any) -> None:
         if made.node.op is None and made.node.storage is None:
             made.node.storage = storage
         node.grad = Gradient(made)
-    elif create_graph or before.node.requires_grad or node.op is not None:  # what is retained is a new tensor
+    elif create_graph or node.op is not None:  # what is retained is a new tensor
         touch(node)
         with scope(recording=create_graph):
             node.grad = Gradient(before + made)

@@ -329,6 +329,7 @@ def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dty
         axis_in(input, one)
     if input.requires_grad and dtype is not None and as_dtype(dtype) is not float64:
         raise RuntimeError(f"{name}(): a tensor that requires grad has no {name} of type {dtype}")
+    input = input if dtype is None else to(input, dtype)
     if name == "mean":
         _floats(name, input)
     number = 0 if dim is None and not keepdim else 1
@@ -1282,6 +1283,8 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 @public(place=True, title="IndexAddBackward0")
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """Slices added at places along an axis."""
+    if source.kind is not input.kind:
+        raise RuntimeError(f"index_add_(): self ({input.kind!r}) and source ({source.kind!r}) must have the same type")
     if source.ndim != input.ndim:
         raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
     if source.ndim and index.numel() != source.shape[axis_in(input, dim)]:
