@@ -74,6 +74,8 @@ class Rows(dict[str, E]):
         self.modules = {name: "" for name in self.modules if name not in modules} | modules
 
     def __missing__(self, name: str) -> E:
+        if name not in self:
+            raise KeyError(name)
         import_module(self.modules[name])
         return super().__getitem__(name)
 

@@ -139,14 +139,20 @@ AdaptiveMaxPool2d = _pool("AdaptiveMaxPool2d", "adaptive_max_pool2d", "output_si
 # Losses, of which PyTorch shows no settings
 
 
+def spelled_out(settings: dict[str, Any]) -> dict[str, str]:
+    """The reduction that its older spelling names, which is taken out of the settings; nothing without it."""
+    averaged, reduced = settings.pop("size_average", None), settings.pop("reduce", None)
+    if averaged is None and reduced is None:
+        return {}
+    return {"reduction": "none" if reduced is False else "sum" if averaged is False else "mean"}
+
+
 class _Loss(_Applied):
     """A loss; `size_average` and `reduce` are an older spelling of its reduction."""
 
     def build(self, settings: dict[str, Any]) -> None:
         """Without the older spelling. Weights are a part of the state, as in PyTorch."""
-        averaged, reduced = settings.pop("size_average", None), settings.pop("reduce", None)
-        if averaged is not None or reduced is not None:
-            self.reduction = "none" if reduced is False else "sum" if averaged is False else "mean"
+        self.__dict__.update(spelled_out(settings))
         for name in [one for one in settings if one in ("weight", "pos_weight")]:
             delattr(self, name)
             value = settings[name]

@@ -72,6 +72,8 @@ class MultiheadAttention(Formed):
         Masks hide entries where they are true: `key_padding_mask` for all queries, `attn_mask` for each; masks of
         numbers are added to the scores.
         """
+        if is_causal and attn_mask is None:
+            raise AgradError("grad", "is_causal says of a mask what it is: attn_mask is needed, too")
         arrays = [array_of(one) for one in (query, key, value)]
         single = arrays[0].ndim == 2
         if single:
@@ -152,12 +154,12 @@ class _Layer(Formed):
     def _feed(self, x: Tensor) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-    def _attend(self, name: str, key: Any, mask: Any, padding: Any) -> Callable[[Tensor], Any]:
+    def _attend(self, name: str, key: Any, mask: Any, padding: Any, causal: Any) -> Callable[[Tensor], Any]:
         """Attention to keys, or to what attends itself."""
 
         def attend(x: Tensor) -> Any:
             seen = x if key is None else key
-            return getattr(self, name)(x, seen, seen, padding, False, mask)[0]
+            return getattr(self, name)(x, seen, seen, padding, False, mask, is_causal=causal)[0]
 
         return attend
 
@@ -167,7 +169,7 @@ class TransformerEncoderLayer(_Layer):
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: Any = False) -> Any:
         """The value."""
-        x = self._add(array_of(src), 1, self._attend("self_attn", None, src_mask, src_key_padding_mask))
+        x = self._add(array_of(src), 1, self._attend("self_attn", None, src_mask, src_key_padding_mask, is_causal))
         return self._add(x, 2, self._feed)
 
 
@@ -188,8 +190,8 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: Any = False,
     ) -> Any:
         """The value."""
-        x = self._add(array_of(tgt), 1, self._attend("self_attn", None, tgt_mask, tgt_key_padding_mask))
-        x = self._add(x, 2, self._attend("multihead_attn", memory, memory_mask, memory_key_padding_mask))
+        x = self._add(array_of(tgt), 1, self._attend("self_attn", None, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        x = self._add(x, 2, self._attend("multihead_attn", memory, memory_mask, memory_key_padding_mask, memory_is_causal))
         return self._add(x, 3, self._feed)
 
 
@@ -215,7 +217,7 @@ class TransformerEncoder(_Stack):
 
     def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: Any = None) -> Any:
         """The value."""
-        return self._through(src, mask, src_key_padding_mask)
+        return self._through(src, mask, src_key_padding_mask, bool(is_causal))
 
 
 class TransformerDecoder(_Stack):

@@ -149,11 +149,11 @@ def _mean(x: Tensor) -> Any:
 
 
 def _past_the_end(lengths: Shape, counts: Shape, widths: Shape, sizes: Shape, steps: Shape, gaps: Shape) -> list[int]:
-    """With ceil_mode, how many entries more a last window needs that begins within x."""
+    """With ceil_mode, how many entries more a last window needs that begins within x, where x goes beyond the others."""
     found = []
     for n, count, width, size, step, gap in zip(lengths, counts, widths, sizes, steps, gaps, strict=True):
-        one_more = count * step < n - width
-        found.append(max(count * step + gap * (size - 1) + 1 - n, 0) if one_more else 0)
+        extra = count * step + gap * (size - 1) + 1 - n  # a whole step, where the windows end with x
+        found.append(extra if extra < step and count * step < n - width else 0)
     return found
 
 

@@ -149,6 +149,8 @@ def softmin(input: Any, dim: Any = -1) -> Any:
 def dropout_channels(input: Any, p: Any = 0.5, training: Any = True) -> Any:
     """In training, each channel as a whole is 0 with probability p, and x/(1 - p) otherwise."""
     x = array_of(input)
+    if not training or not p:
+        return x
     return x * dropout(np.ones((*x.shape[:2], *(1,) * (x.ndim - 2))), p=p, training=training)
 
 

@@ -11,7 +11,11 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, format_shape, np, size_of
 
-_generator = generator  # which is also the name of an argument
+
+
+def _numbers(given: Any) -> Any:
+    """What draws random numbers: a generator of torch's, if one is given, or that of the session."""
+    return generator() if given is None else given._numbers
 
 
 def _written(tensor: Any, value: Any) -> Tensor:
@@ -23,12 +27,12 @@ def _written(tensor: Any, value: Any) -> Tensor:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Random numbers, uniformly distributed from a to b."""
-    return _written(tensor, _generator().uniform(float(a), float(b), tensor.shape or None))
+    return _written(tensor, _numbers(generator).uniform(float(a), float(b), tensor.shape or None))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Random numbers of a normal distribution."""
-    return _written(tensor, _generator().standard_normal(tensor.shape or None) * float(std) + float(mean))
+    return _written(tensor, _numbers(generator).standard_normal(tensor.shape or None) * float(std) + float(mean))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -55,24 +59,28 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """Uniform, with the variance 2*gain**2 / (inputs + outputs)."""
     inputs, outputs = _fans(tensor)
     bound = float(gain) * math.sqrt(6.0 / (inputs + outputs))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Normal, with the variance 2*gain**2 / (inputs + outputs)."""
     inputs, outputs = _fans(tensor)
-    return normal_(tensor, 0.0, float(gain) * math.sqrt(2.0 / (inputs + outputs)))
+    return normal_(tensor, 0.0, float(gain) * math.sqrt(2.0 / (inputs + outputs)), generator)
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
     """Uniform, with the variance gain**2 / inputs, where the gain is that of a nonlinearity."""
     bound = math.sqrt(3.0) * _spread(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
     """Normal, with the variance gain**2 / inputs, where the gain is that of a nonlinearity."""
-    return normal_(tensor, 0.0, _spread(tensor, a, mode, nonlinearity))
+    return normal_(tensor, 0.0, _spread(tensor, a, mode, nonlinearity), generator)
 
 
 def _spread(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
@@ -103,9 +111,9 @@ def trunc_normal_(
     if below[1] - below[0] > 0.6:
         found = np.full(tensor.shape, math.inf)
         while (outside := (found < a) | (found > b)).any():
-            found = np.where(outside, _generator().standard_normal(tensor.shape or None) * std + mean, found)
+            found = np.where(outside, _numbers(generator).standard_normal(tensor.shape or None) * std + mean, found)
         return _written(tensor, found)
-    drawn = _generator().uniform(below[0] - 1.0, below[1] - 1.0, tensor.shape or None)
+    drawn = _numbers(generator).uniform(below[0] - 1.0, below[1] - 1.0, tensor.shape or None)
     found = FUNCTIONS["erfinv"].call(drawn) * (std * math.sqrt(2.0)) + mean
     return _written(tensor, FUNCTIONS["clip"].call(found, a, b))
 
@@ -113,7 +121,7 @@ def trunc_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Rows, or columns, that stand upright on each other."""
     rows, columns = tensor.shape[0], size_of(tensor.shape[1:])
-    drawn = _generator().standard_normal((rows, columns))
+    drawn = _numbers(generator).standard_normal((rows, columns))
     q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
     q = q * np.sign(np.diag(r))
     return _written(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
@@ -122,9 +130,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Ten
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal numbers, a share of which is 0 in each column."""
     rows, columns = _matrix("sparse_", tensor)
-    drawn = _generator().standard_normal((rows, columns)) * std
+    drawn = _numbers(generator).standard_normal((rows, columns)) * std
     for column in range(columns):
-        drawn[_generator().permutation(rows)[: math.ceil(sparsity * rows)], column] = 0.0
+        drawn[_numbers(None).permutation(rows)[: math.ceil(sparsity * rows)], column] = 0.0
     return _written(tensor, drawn)
 
 

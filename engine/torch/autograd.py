@@ -186,7 +186,7 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     """The pass as PyTorch makes it: zeros go on where a selection took another operand."""
     for node in order:
         if _is_underived(node):
-            raise AgradError("grad", f"PyTorch has no derivative for {node.op.name if node.op else 'this'}")
+            raise NotImplementedError(f"PyTorch has no derivative for {node.op.name if node.op else 'this'}")
     flight = passes.Flight(seeds, hooks=True, zeros=True)
     packed = _unpack(order) if PACKED else []
     with scope(recording=create_graph):
@@ -198,7 +198,7 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     return found
 
 
-_UNDERIVED = frozenset({"NotImplemented", "Unique2Backward0", "UniqueDimBackward0"})
+_UNDERIVED = frozenset({"NotImplemented", "Unique2Backward0", "UniqueDimBackward0", "UniqueConsecutiveBackward0"})
 
 
 def _is_underived(node: Node) -> bool:
@@ -306,7 +306,7 @@ def _accumulate(node: Node, g: Any, create_graph: bool, storage: Any) -> None:
         if made.node.op is None and made.node.storage is None:
             made.node.storage = storage
         node.grad = Gradient(made)
-    elif create_graph or before.node.requires_grad or node.op is not None:  # what is retained is a new tensor
+    elif create_graph or node.op is not None:  # what is retained is a new tensor
         touch(node)
         with scope(recording=create_graph):
             node.grad = Gradient(before + made)

@@ -109,13 +109,11 @@ def _address(input: Any) -> int:
     return (id(whole) << 32) + 8 * _offset(input)
 
 
-def _unique_neighbours(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
+def _unique_neighbours(input: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:
     x = np.asarray(input.value).reshape(-1)
     new = np.concatenate([[True], x[1:] != x[:-1]])[: x.size]
     places = np.flatnonzero(new)
-    made = [input.reshape(-1)[tensor_of(places)]]
+    made = [entitle(input.reshape(-1)[tensor_of(places)], "UniqueConsecutiveBackward0")]
     made += [tensor_of((np.cumsum(new) - 1).reshape(input.shape))] * return_inverse
     made += [tensor_of(np.diff([*places, x.size]))] * return_counts
     return tuple(made) if len(made) > 1 else made[0]
@@ -138,8 +136,8 @@ def _kth(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return made(*(x.unsqueeze(dim) for x in found)) if keepdim else made(*found)
 
 
-def _cov(input: Any, *, correction: int = 1, **_: Any) -> Any:
-    x = input.reshape(1, -1) if input.ndim < 2 else input
+def _cov(input: Any, *, correction: int = 1) -> Any:
+    x = (input.reshape(1, -1) if input.ndim < 2 else input).to(float64)
     x = x - x.mean(1, keepdim=True)
     return (x @ x.T / (x.shape[1] - correction)).squeeze()
 
@@ -172,10 +170,52 @@ def _block_diag(*tensors: Any) -> Any:
     given = [x.reshape(1, -1) if x.ndim < 2 else x for x in tensors]
     width, start, rows = sum(x.shape[1] for x in given), 0, []
     for x in given:
-        parts = [T.zeros(x.shape[0], start), x, T.zeros(x.shape[0], width - start - x.shape[1])]
+        ends = start, width - start - x.shape[1]
+        parts = [T.zeros(x.shape[0], ends[0], dtype=x.kind), x, T.zeros(x.shape[0], ends[1], dtype=x.kind)]
         rows.append(T.cat(parts, 1))
         start += x.shape[1]
     return T.cat(rows, 0)
+
+
+def triangle(x: Any, side: str) -> Any:
+    """A matrix that is read from one triangle, as LAPACK does; its derivative is that of a symmetric matrix."""
+    if side not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {side}")
+    half, without = (T.triu, 1) if side == "U" else (T.tril, -1)
+    entries = x.detach()
+    symmetric = half(entries) + half(entries, without).mT
+    return x if bool((symmetric == entries).all()) else x + (symmetric - entries)
+
+
+def cholesky(x: Any, *, upper: bool = False) -> Any:
+    """The triangular factor of a matrix, whose other triangle is not read."""
+    found = engine("cholesky", triangle(x, "U" if upper else "L"))
+    return found.mT if upper else found
+
+
+def _no_derivative(x: Any, what: str, fix: str) -> None:
+    if x.requires_grad and current().recording:
+        raise RuntimeError(f"{what} has no derivative\n  fix: {fix}")
+
+
+def svd(x: Any, full_matrices: bool = True) -> Any:
+    """Singular vectors and values; of a matrix that is not square, all vectors, as PyTorch's default is."""
+    if not full_matrices or x.shape[-1] == x.shape[-2]:
+        return engine("svd", x)
+    _no_derivative(x, "svd with all vectors of a matrix that is not square", "torch.linalg.svd(A, full_matrices=False)")
+    return tuple(map(tensor_of, np.linalg.svd(as_array(x))))
+
+
+def qr(x: Any, mode: str = "reduced") -> Any:
+    """Q and R; a complete Q is square."""
+    if mode == "reduced" or (mode == "complete" and x.shape[-1] >= x.shape[-2]):
+        return engine("qr", x)
+    if mode == "r":
+        return T.empty(0), engine("qr", x)[1]
+    if mode != "complete":
+        raise RuntimeError(f"qr received unrecognized mode '{mode}': 'reduced', 'complete' or 'r'")
+    _no_derivative(x, "qr with a complete Q", "torch.linalg.qr(A)")
+    return tuple(map(tensor_of, np.linalg.qr(as_array(x), "complete")))
 
 
 def _cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:  # noqa: N803 - PyTorch's name
@@ -226,7 +266,7 @@ def _histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     return np.histogram(x, bins, (min, max) if min != max else (x.min(), x.max()))[0] * 1.0
 
 
-def _filled_diagonal(self: Any, value: Any, wrap: bool = False) -> Any:
+def _filled_diagonal(self: Any, value: Any) -> Any:
     self.diagonal().fill_(value)
     return self
 
@@ -251,6 +291,7 @@ install_rows(
         "block_diag FUNCTION": _block_diag,
         "broadcast_shapes FUNCTION": lambda *shapes: T.zeros(np.broadcast_shapes(*shapes)).shape,
         "bucketize FUNCTION": lambda input, boundaries, *, right=False: T.searchsorted(boundaries, input, right=right),
+        "cholesky": lambda input, upper=False: cholesky(input, upper=upper),
         "cholesky_solve": _cholesky_solve,
         "cholesky_inverse": lambda L, upper=False: _cholesky_solve(T.eye(len(L)), L, upper),  # noqa: N803
         "combinations FUNCTION": lambda input, r=2, with_replacement=False: input[
@@ -291,8 +332,8 @@ install_rows(
         ).reshape(input.shape),
         "rot90": _rot90,
         "scalar_tensor FUNCTION": lambda s, **given: T.tensor(s, **{"dtype": float64, **given}),
-        "svd": lambda input, some=True: _SVD(*(x if at < 2 else x.mT for at, x in enumerate(engine("svd", input)))),
-        "qr": lambda input, some=True: _QR(*engine("qr", input)),
+        "svd": lambda input, some=True: _SVD(*(x if at < 2 else x.mT for at, x in enumerate(svd(input, not some)))),
+        "qr": lambda input, some=True: _QR(*qr(input, "reduced" if some else "complete")),
         "split_with_sizes": lambda input, sizes, dim=0: T.split(input, sizes, dim),
         "trapezoid trapz FUNCTION": _trapezoid,
         "cumulative_trapezoid FUNCTION": _cumulative,

@@ -60,7 +60,7 @@ _COMPARING = (
 _OTHERS = (
     "clone maximum minimum isnan isfinite "
     "matmul mm=matmul bmm=matmul mv=matmul inverse=inv det "
-    "slogdet matrix_power pinverse=pinv selu softplus silu cholesky nanmean matrix_exp=expm"
+    "slogdet matrix_power pinverse=pinv selu softplus silu nanmean matrix_exp=expm"
 )
 
 
@@ -370,6 +370,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     if isinstance(dim, bool):
         raise TypeError("norm(): argument 'dim' must be int")
     _floats("norm", input)
+    input = input if dtype is None else to(input, dtype)
     if p in ("fro", None) or p == 2:
         return entitle(_reduce("euclidean", input, dim, keepdim), "LinalgVectorNormBackward0")
     if p == "nuc":
@@ -379,6 +380,11 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
     found = of_vector(input, float(p), tuple(sorted([axis_in(input, x) for x in axes])), keepdim)
     return entitle(found.to(float64), "LinalgVectorNormBackward0")
+
+
+def _running(name: str, input: Any, dim: int, kind: Any) -> Any:
+    """Sums, or products, of the entries up to each, which are of a type before, if one is given."""
+    return engine(name, input if kind is None else to(input, kind), axis=axis_in(input, dim))
 
 
 def _order(input: Any, dim: int, descending: bool) -> Any:
@@ -679,6 +685,8 @@ def unsqueeze(input: Any, dim: int) -> Any:
 @public(view=True, title="PermuteBackward0")
 def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
+    if not dims:
+        raise TypeError('permute() missing 1 required positional argument: "dims"')
     if len(sizes(dims)) != input.ndim:
         raise RuntimeError(f"permute(dims): {len(sizes(dims))} dims for a tensor with {input.ndim} axes")
     axes = [axis_in(input, x) for x in sizes(dims)]
@@ -705,7 +713,7 @@ def t(input: Any) -> Any:
     return engine("transpose", input) if input.ndim == 2 else engine("clone", input)
 
 
-give("T", property(lambda self: permute(self, *reversed(range(self.ndim)))))
+give("T", property(lambda self: permute(self, [*reversed(range(self.ndim))])))
 
 
 def _matrices_turned(self: Any) -> Any:
@@ -1084,10 +1092,9 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
     if isinstance(value, list | tuple):
         raise TypeError(f"can't assign a {type(value).__name__} to a tensor\n  fix: x[…] = torch.tensor(…)")
     parts = _parts_in(self, index)
+    chosen = None  # whether a single truth chooses all, or nothing
     if len(parts) == 1 and getattr(parts[0], "shape", None) == () and parts[0].dtype == bool:
-        if not parts[0]:
-            return
-        parts = (Ellipsis,)
+        chosen, parts = bool(parts[0]), (Ellipsis,)
     if any(hasattr(part, "dtype") for part in parts):
         given = (*(index if isinstance(index, tuple | list) else (index,)), value)
         if any(isinstance(one, Tensor) and _overlap(self, one) for one in given):
@@ -1095,6 +1102,10 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
         _fits(self, parts, value)
     value = _cast(value, self)
     check_writable(self, self.requires_grad or getattr(value, "requires_grad", False))
+    if chosen is False:
+        if isinstance(value, core.Tensor):
+            expand(value, 0, *self.shape)  # which refuses what does not fit
+        return
     arrays = [part for part in parts if hasattr(part, "dtype")]
     if self.view_of is not None and self.view_of.overlaps:
         view = part_of(self, _at(self, parts), lambda whole: _at(whole, parts))
@@ -1114,7 +1125,7 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
         title = "CopySlices" if is_cut else "IndexPutBackward0"
         write_over(self, entitle(engine("reshape", flat, self.shape), title), "x[…] =")
         return
-    if arrays or _steps_taken(self, parts):
+    if arrays or chosen or _steps_taken(self, parts):
         title = "IndexPutBackward0" if arrays else "CopySlices"
     else:
         title = "CopyBackwards" if getattr(value, "ndim", 0) else "FillBackward3"
@@ -1272,6 +1283,8 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 @public(place=True, title="IndexAddBackward0")
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """Slices added at places along an axis."""
+    if source.kind is not input.kind:
+        raise RuntimeError(f"index_add_(): self ({input.kind!r}) and source ({source.kind!r}) must have the same type")
     if source.ndim != input.ndim:
         raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
     if source.ndim and index.numel() != source.shape[axis_in(input, dim)]:
@@ -1400,8 +1413,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
         if decimals is None
         else entitle(engine("round", input, digits=decimals), "RoundBackward1")
     ),
-    "cumsum PLACE": _lined(lambda input, dim, dtype=None: engine("cumsum", input, axis=axis_in(input, dim))),
-    "cumprod PLACE": _lined(lambda input, dim, dtype=None: engine("cumprod", input, axis=axis_in(input, dim))),
+    "cumsum PLACE": _lined(lambda input, dim, dtype=None: _running("cumsum", input, dim, dtype)),
+    "cumprod PLACE": _lined(lambda input, dim, dtype=None: _running("cumprod", input, dim, dtype)),
     "argsort": _lined(lambda input, dim=-1, descending=False, stable=False: _order(input, dim, descending)),
     "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
         "nansum" if input.kind is float64 else "sum", input, dim, keepdim

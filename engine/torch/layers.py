@@ -9,14 +9,15 @@ from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.tensor import no_grad
 from agrad.engine.nn import functional, init
 from agrad.engine.nn import layers as ours
-from agrad.engine.nn.applied import _Applied, _Loss
+from agrad.engine.nn.applied import _Applied, _Loss, spelled_out
 from agrad.engine.nn.formed import Formed
 from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
 from agrad.engine.values import np
 from agrad.torch.creation import default_generator
-from agrad.torch.registry import TORCH, checked, engine, tensor_of
+from agrad.torch.registry import TORCH, checked, engine, refuse_whole, tensor_of
 from agrad.torch.tensor import entitle
+from agrad.torch.types import float64
 
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
 
@@ -72,23 +73,37 @@ def interpolate(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-    **_: Any,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
 ) -> Any:
-    """Images in another size, by the nearest entry or by lines between entries."""
+    """Images in another size, by the nearest entry or by lines between entries.
+
+    Between sizes that a factor does not give exactly, places are spaced by the factor itself, unless it is recomputed.
+    """
+    if (size is None) == (scale_factor is None):
+        raise ValueError("one of size and scale_factor is needed, and not both")
+    if mode not in ("nearest", "linear", "bilinear") or antialias:
+        what = "antialias" if antialias else f"mode {mode!r}"
+        raise NotImplementedError(f"interpolate has no {what}\n  fix: 'nearest' or 'bilinear'")
+    if mode == "nearest" and align_corners is not None:
+        raise ValueError("align_corners is for modes that draw lines: linear, bilinear")
     axes = input.ndim - 2
     if axes not in {"linear": (1,), "bilinear": (2,)}.get(mode, (1, 2, 3)):
         raise NotImplementedError(f"{mode} of {input.ndim} axes: the first two are images and channels")
+    if input.kind is not float64:
+        raise NotImplementedError(f"interpolate is not implemented for {input.kind!r}\n  fix: x.double()")
     given = size if size is not None else scale_factor
     each = [given] * axes if isinstance(given, int | float) else list(given)
     sizes = each if size is not None else [math.floor(n * s) for n, s in zip(input.shape[2:], each, strict=True)]
-    if mode not in ("nearest", "linear", "bilinear"):
-        raise NotImplementedError(f"interpolate has no mode {mode!r}\n  fix: 'nearest' or 'bilinear'")
-    for axis, (new, old) in enumerate(zip(sizes, input.shape[2:], strict=True), 2):
-        steps = np.arange(new)
+    if min(*sizes, *input.shape[2:]) < 1:
+        raise RuntimeError(f"input and output sizes should be greater than 0, not {[*input.shape[2:]]} and {sizes}")
+    is_exact = size is not None or recompute_scale_factor
+    for axis, (new, old, factor) in enumerate(zip(sizes, input.shape[2:], each, strict=True), 2):
+        steps, width = np.arange(new), old / new if is_exact else 1 / factor
         if mode == "nearest":
-            input = T.index_select(input, axis, tensor_of(np.minimum(steps * old // new, old - 1)))
+            input = T.index_select(input, axis, tensor_of(np.minimum(np.floor(steps * width), old - 1).astype(int)))
             continue
-        at = steps * (old - 1) / max(new - 1, 1) if align_corners else np.maximum((steps + 0.5) * old / new - 0.5, 0)
+        at = steps * (old - 1) / max(new - 1, 1) if align_corners else np.maximum((steps + 0.5) * width - 0.5, 0)
         low = np.minimum(np.floor(at).astype(int), old - 1)
         share = tensor_of(at - low).reshape(-1, *(1,) * (input.ndim - 1 - axis))
         left, right = (T.index_select(input, axis, tensor_of(np.minimum(low + one, old - 1))) for one in (0, 1))
@@ -176,6 +191,9 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
     if not training or not p:
         return input
     kept = T.bernoulli(T.full(input.shape, 1 - p))
+    refuse_whole(input)
+    if inplace:
+        raise NotImplementedError("alpha_dropout has no inplace=True\n  fix: x.copy_(alpha_dropout(x, …))")
     low = -1.7580993408473766
     a = (1 - p + p * (1 - p) * low**2) ** -0.5
     return a * (input * kept + low * (1 - kept)) - a * p * low
@@ -186,9 +204,7 @@ def poisson_nll_loss(
     target: Any,
     log_input: bool = True,
     full: bool = False,
-    size_average: Any = None,
     eps: float = 1e-8,
-    reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
     """The negative logarithm of the probability of counts."""
@@ -210,7 +226,7 @@ def gaussian_nll_loss(
         raise ValueError("var is of incorrect size")
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
-    var = T.where(var < eps, eps, var)
+    var = var + (var.detach().clamp(min=eps) - var.detach())  # whose derivative is that of var, below eps too
     loss = 0.5 * (T.log(var) + (input - target) ** 2 / var)
     return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
@@ -221,8 +237,6 @@ def multi_margin_loss(
     p: int = 1,
     margin: float = 1.0,
     weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
     """How far other classes come near to the right one."""
@@ -234,7 +248,7 @@ def multi_margin_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Any:
     """The logistic loss of several labels."""
     loss = -(target * engine("logsigmoid", input) + (1 - target) * engine("logsigmoid", -input))
@@ -299,7 +313,7 @@ def grid_sample(
 
 PAD: Any = None  # `functional.pad`, when it is there
 OWN: dict[str, Any] = {
-    f.__name__: checked(f.__name__, f)
+    f.__name__: checked(f.__name__, lambda *args, _loss=f, **given: _loss(*args, **(given | spelled_out(given))))
     for f in (
         gumbel_softmax, unfold, fold, interpolate, pixel_shuffle, pixel_unshuffle, channel_shuffle, rms_norm,
         instance_norm, local_response_norm, bilinear, alpha_dropout, poisson_nll_loss, gaussian_nll_loss,
@@ -341,12 +355,30 @@ class _Padded(_Applied):
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return PAD(input, self.padding, self.mode, self.__dict__.get("value", 0.0))
+        return PAD(input, self.padding, self.mode, self.__dict__.get("value", 0.0)).to(input.kind)
 
 
 def _module(name: str, function: str, form: str, shown: str = "", base: type = _Made, **facts: Any) -> type:
     body = {"function": function, "form": form, "shown": shown, "__doc__": f"`{function}` as a module."}
     return type(name, (base,), body | facts | {"__module__": "agrad.torch.nn"})
+
+
+class Upsample(_Made):
+    """`interpolate` as a module."""
+
+    function, __module__ = "interpolate", "agrad.torch.nn"
+    form = "size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None"
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Take factors as floats."""
+        given = self.scale_factor
+        super().build(settings)
+        self.scale_factor = tuple(map(float, given)) if isinstance(given, tuple) else float(given) if given else None
+
+    @property
+    def shown(self) -> str:
+        """What it is given is printed."""
+        return f"{'size' if self.scale_factor is None else 'scale_factor'}= mode="
 
 
 class RMSNorm(Formed):
@@ -464,8 +496,7 @@ MODULES: dict[str, type] = {
         _module("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "downscale_factor="),
         _module("ChannelShuffle", "channel_shuffle", "groups", "groups="),
         _module("AlphaDropout", "alpha_dropout", "p=0.5, inplace=False", "p= inplace="),
-        _module("Upsample", "interpolate", "size=None, scale_factor=None, mode='nearest', align_corners=None",
-                "scale_factor= mode=", reals=("scale_factor",)),
+        Upsample,
         _module("LocalResponseNorm", "local_response_norm", "size, alpha=0.0001, beta=0.75, k=1.0",
                 "size alpha= beta= k="),
         _module("PoissonNLLLoss", "poisson_nll_loss", "log_input=True, full=False, size_average=None, eps=1e-08, "

@@ -16,11 +16,13 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.context import require_files
 from agrad.engine.core.graph import touch
 from agrad.engine.errors import AgradError
+from agrad.engine.nn.applied import spelled_out
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, distributions, func, tools
+from agrad.torch import composed as extra
 from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
-from agrad.torch.registry import TORCH, checked, engine, named, plain, requirement
+from agrad.torch.registry import TORCH, checked, engine, named, plain, refuse_whole, requirement
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
 from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
@@ -138,7 +140,7 @@ _STRICT = ("BatchNorm", "RNN", "LSTM", "GRU")  # layers for which another number
 _FUNCTIONS = {
     "Embedding": "embedding", "BatchNorm1d": "batch_norm", "BatchNorm2d": "batch_norm", "LayerNorm": "layer_norm",
     "GroupNorm": "group_norm", "Conv1d": "conv1d", "Conv2d": "conv2d", "ConvTranspose1d": "conv1d",
-    "ConvTranspose2d": "conv2d", "PReLU": "prelu",
+    "ConvTranspose2d": "conv2d", "PReLU": "prelu", **{f"Dropout{n}": "dropout" for n in ("", "1d", "2d")},
 }  # fmt: skip
 # What PyTorch calls the last node of a function, where that is not what it is called here.
 _TITLES = dict(
@@ -165,6 +167,8 @@ def _is_single(function: str, args: Sequence[Any]) -> bool:
 
 def _entitled(function: str, found: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """What a function of torch.nn.functional has made, with PyTorch's name of it."""
+    if function.startswith("dropout") and found.kind is not args[0].kind:
+        refuse_whole(args[0])
     title = _TITLES.get(function)
     if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
         return found
@@ -305,8 +309,7 @@ def _function(name: str, found: Any) -> Any:
         return None
 
     def call(*args: Any, **keywords: Any) -> Any:
-        for left_out in ("size_average", "reduce"):
-            keywords.pop(left_out, None)
+        keywords |= spelled_out(keywords)
         args = _in_front(args, keywords)
         if name == "binary_cross_entropy" and not np.all((args[0].value >= 0) & (args[0].value <= 1)):
             raise RuntimeError("all elements of input should be between 0 and 1")
@@ -317,6 +320,7 @@ def _function(name: str, found: Any) -> Any:
         if name == "threshold" and isinstance(x, Tensor):
             args, keywords = (x, *map(x.kind.python, args[1:])), {key: x.kind.python(n) for key, n in keywords.items()}
         made = _entitled(name, found(*args, **keywords), (*args, keywords.get("pad")), keywords)
+        made = made.to(x.kind) if name in ("pad", "max_pool2d") and isinstance(x, Tensor) else made
         return write_over(x, made, f"{name}_") if is_written else made
 
     call.__doc__ = found.__doc__
@@ -411,16 +415,18 @@ def _cond(A: Any, p: Any = None) -> Any:  # noqa: N803 - PyTorch's name
 
 # The functions of torch.linalg, each with the names of its results, and of its node.
 _LINALG: dict[str, Callable[..., Any]] = {
-    "qr Q R": lambda x, mode="reduced": engine("qr", x),
-    "svd U S Vh": lambda x, full_matrices=True: engine("svd", x),
-    "eigh eigenvalues eigenvectors": lambda x, UPLO="L": engine("eigh", x),  # noqa: N803 - PyTorch's name
+    "qr Q R": extra.qr,
+    "svd U S Vh": extra.svd,
+    "eigh eigenvalues eigenvectors": lambda x, UPLO="L": engine("eigh", extra.triangle(x, UPLO)),  # noqa: N803
     "slogdet sign logabsdet": lambda x: engine("slogdet", x),
     "lstsq solution": lambda x, b: (engine("lstsq", x, b),),
-    "eigvalsh": lambda x: engine("eigh", x)[0],
+    "eigvalsh": lambda x, UPLO="L": engine("eigh", extra.triangle(x, UPLO))[0],  # noqa: N803
+    "cholesky": extra.cholesky,
+    "vander": lambda x, N=None: TORCH["vander"](x, N, True),  # noqa: N803
     "svdvals": lambda x: engine("svd", x)[1],
     "multi_dot": lambda tensors: reduce(TORCH["matmul"], tensors),
     "cond": _cond,
-    "tensorsolve": lambda A, B, dims=None: engine("solve", A.reshape(B.numel(), -1), B.reshape(-1)).reshape(  # noqa: N803
+    "tensorsolve": lambda A, B: engine("solve", A.reshape(B.numel(), -1), B.reshape(-1)).reshape(  # noqa: N803
         A.shape[B.ndim :]
     ),
     "vecdot": lambda x, y, *, dim=-1: (x * y).sum(dim),
@@ -432,12 +438,12 @@ _LINALG: dict[str, Callable[..., Any]] = {
     "vector_norm": _vector_norm,
     "norm": _norm,
 }
-_LINALG |= {name: partial(engine, name) for name in "inv det solve cholesky pinv matrix_power matmul".split()}
+_LINALG |= {name: partial(engine, name) for name in "inv det solve pinv matrix_power matmul".split()}
 _LINALG["matrix_exp"] = partial(engine, "expm")
 
 
 def _linalg() -> dict[str, Any]:
-    table = {name: TORCH[name] for name in ("cross", "diagonal", "vander")}
+    table = {name: TORCH[name] for name in ("cross", "diagonal")}
     for key, function in _LINALG.items():
         name, *fields = key.split()
         title = fields.pop() if fields and "Backward" in fields[-1] else ""

@@ -152,9 +152,13 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
 # of operands of one type, of so many axes at least, with places first, and with a target of classes or of floats.
 _ASKED = {
     "no truths": "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 "
-    "hardtanh softsign tanhshrink topk trace threshold addcmul",
+    "hardtanh softsign tanhshrink topk trace threshold addcmul mm mv bmm linear addmm tensordot einsum cross gcd lcm "
+    "positive trapezoid cumulative_trapezoid matrix_power max_pool2d",
     "floats": "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid "
-    "hypot logaddexp dist lerp matrix_rank cdist rand_like randn_like mse_loss smooth_l1_loss",
+    "hypot logaddexp dist lerp matrix_rank cdist rand_like randn_like mse_loss smooth_l1_loss "
+    "frac nanmean histc det inv inverse matrix_exp eigh eigvalsh bernoulli multinomial normal gaussian_nll_loss "
+    "multi_margin_loss multilabel_soft_margin_loss unfold fold grid_sample max_pool1d adaptive_max_pool1d avg_pool1d "
+    "avg_pool2d local_response_norm",
     "a float first": "huber_loss kl_div soft_margin_loss hinge_embedding_loss glu gumbel_softmax",
     "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "
     "matmul outer heaviside kron dot vdot inner cdist cross",
@@ -206,6 +210,12 @@ def requirement(name: str) -> Callable[..., None] | None:
 
 
 _ALONG = frozenset({"argmax", "argmin", "median"})
+
+
+def refuse_whole(x: Any) -> None:
+    """Raise PyTorch's error where floats would be written in the place of what are none."""
+    if x.kind is not float64:
+        raise RuntimeError(f"result type torch.float64 can't be cast to the type {x.kind!r} of the input\n  fix: x.double()")
 
 
 def whole(dim: Any) -> Any:

@@ -82,8 +82,15 @@ def pad_packed_sequence(
 ) -> tuple[Any, Any]:
     """The sequences in one tensor, and their lengths, in their order."""
     rows = _unpacked(sequence)
+    if total_length is not None and total_length < len(rows[0]):
+        raise ValueError(f"total_length is at least the length of the longest sequence, {len(rows[0])}")
     if sequence.unsorted_indices is not None:
         rows = [rows[at] for at in sequence.unsorted_indices.tolist()]
+    if total_length is not None:  # as one more sequence has it
+        row = rows[0]
+        longest = T.full((total_length, *row.shape[1:]), padding_value)
+        padded = pad_sequence([*rows, longest], batch_first, padding_value)
+        return (padded[:-1] if batch_first else padded[:, :-1]), tensor_of([len(row) for row in rows])
     return pad_sequence(rows, batch_first, padding_value), tensor_of([len(row) for row in rows])
 
 

@@ -136,11 +136,19 @@ class Python(builtins.Builtins, Machine):
         try:
             found = super().run(code)
             self._keep_recording()
+            self._let_go()
             return found
         except builtins.Exit:
             raise Quit from None
         finally:
             sys.unraisablehook = hook
+
+    def _let_go(self) -> None:
+        """Let generators that the log alone keeps end now, while they can print, where no statement is undone."""
+        session, log = self.session, current().undo_log
+        if log is not None and not session.steps.depth and len(session.loading) < 2:  # one of several files
+            log.held.clear()
+            log.undos = dict.fromkeys(log.undos, lambda: None)
 
     def _know_answers(self, tree: Any) -> None:
         """Let `_` and `_5` be answers of the session, where it has no such names."""
@@ -265,12 +273,11 @@ class Python(builtins.Builtins, Machine):
             if flag is TAKEN:
                 return self.taken(getattr(x, name))
             if flag is WRITE:
-                method = getattr(x, name)
-                return lambda *args, **options: (self.logged(x), method(*args, **options))[1]
+                return modules.named(getattr(x, name), name, lambda *_, **__: self.logged(x))
             if flag is SIZED:
                 checked = getattr(self, f"_{kind.__name__}_{name}", None)
                 if checked is not None:
-                    return lambda *args, **options: checked(x, *args, **options)
+                    return self.renamed(lambda *args, **options: checked(x, *args, **options), getattr(x, name))
                 length = partial(builtins.LENGTHS[name], x)
                 return modules.named(
                     getattr(x, name), name, lambda *args, **more: builtins.afford_text(length(*args, **more))
@@ -425,9 +432,9 @@ class Python(builtins.Builtins, Machine):
     @staticmethod
     def renamed(function: Any, like: Any) -> Any:
         """A function with the name of another."""
-        for name in ("__name__", "__qualname__", "__doc__"):
-            if isinstance(getattr(like, name, None), str):
-                setattr(function, name, getattr(like, name))
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            if isinstance(getattr(like, name, None), str | None):
+                setattr(function, name, getattr(like, name, None))
         return function
 
     def add_kind(self, kind: Any, like: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from types import BuiltinFunctionType
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
@@ -52,7 +53,8 @@ def named(function: Any, name: str, check: Callable[..., object] = lambda *_, **
         check(*args, **options)
         return function(*args, **options)
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__, call.__module__ = name, "builtins"  # so an error of a call names it
+    call.__qualname__ = function.__qualname__ if isinstance(function, BuiltinFunctionType) else name
     return call
 
 

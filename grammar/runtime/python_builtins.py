@@ -58,6 +58,7 @@ class Range(metaclass=StandIn):
     """A range: Python's own where it is short; one that is long runs code of Python for each number."""
 
     __slots__ = ("numbers",)
+    __module__, __qualname__ = "builtins", "range"  # as an error of a call names it
     real = range
     numbers: Any  # the range of Python
 

@@ -126,10 +126,10 @@ def equated(context: ErrorContext) -> AgradError | None:
     equation = context.rest_of_line(context.head.end_pos or 0).partition(";")[0]
     if begun := from_ones(equation):
         return context.wrong("one equals sign", context.place, fixes=begun)
-    if " for " in equation or not (unknown := _one_name(equation)):
-        return context.wrong("one equals sign", context.place, "==")
-    fix = f"solve {' == '.join(side.strip() for side in equation.split('=', 1))} for {unknown} from 1"
-    return context.wrong("one equals sign", context.place, fixes=[fix])
+    doubled = re.sub("(?<![=<>!])=(?!=)", "==", equation.strip(), count=1)
+    if fixes := spelled_out("solve", doubled):  # which mends another slip, too
+        return context.wrong("one equals sign", context.place, fixes=fixes)
+    return context.wrong("one equals sign", context.place, "==")
 
 
 def _one_name(text: str) -> str:

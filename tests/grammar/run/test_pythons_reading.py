@@ -70,6 +70,8 @@ def test_a_name_that_a_function_binds_is_its_own():
                "class B: pass\nb = B(); v = vars(b); v.update(c=2); v |= {'e': 4}; v['a'] = 1\nprint(v.pop('c'), v.pop('z', 9), v.setdefault('d', 3),"
                " v.popitem(), vars(b)); v.clear(); print(vars(b), hasattr(b, 'a'))",
                "from collections import namedtuple\nP = namedtuple('P', 'x y')\nprint(P(1, 2)._replace(x=5), P._fields, max(P(3, 4), key=lambda x: -x))",
+               "def g():\n    try: yield 1\n    finally: print('closed')\nxs = [g()]\nnext(xs[0])\nxs.clear()\nprint('cleared')\nx = g()\nnext(x)\ndel x\nprint(2)",
+               "for f in ''.join, print, max, range, [].append, {}.update, 'a'.zfill:\n    try: f(*1)\n    except TypeError as e: print(e)",
                "def f():\n    n = 1\n    class A:\n        nonlocal n\n        n = 2\n    return n\nprint(f())"])  # fmt: skip
 def test_what_is_printed_is_what_cpython_prints(text):
     out = io.StringIO()
