@@ -16,6 +16,7 @@ SCHOOL = {
     **{name: RENAMED[name] for name in ("arcsin", "arccos", "arctan")},
     **RECIPROCALS,
     **OF_DEGREES,
+    "factorial": "gamma",
 }
 
 # What other languages and libraries call it; for the advice on an unknown name.

@@ -16,11 +16,12 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import coerce, np, outward
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.fixes import listed
 from agrad.grammar.session import formulas
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.ast import loads
+from agrad.grammar.syntax.ast import Call, Name, loads, nodes
 from agrad.grammar.syntax.parser import parse_expression
 
 
@@ -34,7 +35,10 @@ class Formula:
         """
         source = Source("expression", text)
         known = FUNCTIONS.keys() | CONSTANTS.keys()
-        names = dict.fromkeys(one.id for one in loads(parse_expression(source)) if one.id not in known)
+        tree = parse_expression(source)
+        called = {one.function.id for one in nodes(tree) if isinstance(one, Call) and isinstance(one.function, Name)}
+        known |= called & SCHOOL.keys()
+        names = dict.fromkeys(one.id for one in loads(tree) if one.id not in known)
         self.text, self.names = text, tuple(names)
         self._span, self._lock = Span(source, 0, len(text)), RLock()
         self._session = session = Session()

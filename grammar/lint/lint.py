@@ -20,7 +20,7 @@ from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.elsewhere import RENAMED
+from agrad.grammar.elsewhere import RENAMED, SCHOOL
 from agrad.grammar.run import python
 from agrad.grammar.run.code import OF_FUNCTIONS, of_statement
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
@@ -175,7 +175,7 @@ class _Check:
 
     def _name(self, name: str, span: Span, *, sure: bool) -> None:
         """A name that is read. If it is not certain when, any statement may have bound it."""
-        if name in CONSTANTS or name in FUNCTIONS or name in ("_", "ans"):
+        if name in CONSTANTS or name in FUNCTIONS or name in SCHOOL or name in ("_", "ans"):
             return
         ordered = sure and self.straight
         if name in (self.known if ordered else self.scope) or self._unseen(ordered):

@@ -622,7 +622,6 @@ _FORMS: list[tuple[str, int, int | None, str]] = [
     ("derivative derive", 2, 0, "grad({0})({1})"),
     ("D", 1, 0, "grad({0})"),
     ("diff", 1, None, "{term}[1:] - {term}[:-1]"),
-    ("factorial", 1, None, "gamma({0} + 1)"),
     ("ufloat", 2, None, "({0} ± {1})"),
     *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in RECIPROCALS.items()),
     *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in OF_DEGREES.items()),

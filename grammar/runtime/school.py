@@ -20,6 +20,8 @@ def function(word: str) -> Callable[..., Any]:
     """The function that a word is called on paper: `ln`, `sec`, `sind`."""
 
     def called(x: Any) -> Any:
+        if word == "factorial":
+            return factorial(x)
         if word in RECIPROCALS:
             return 1.0 / FUNCTIONS[RECIPROCALS[word]].call(x)
         if word in OF_DEGREES:

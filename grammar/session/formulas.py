@@ -101,7 +101,7 @@ def _evaluated(machine: Any, definition: Any, names: Mapping[str, Any], wrt: lis
         if word in known if word not in wrt else isinstance(value, Tensor) and value.requires_grad:
             continue
         if word in wrt or meaning(word, (), None) is None:
-            if word in found:
+            if word in found and word not in bound:
                 refuse_call(word, found[word], names)
             sample = value.value if isinstance(value, Tensor) else value
             known[word] = tensor(_POINT if sample is None else sample, requires_grad=True)

@@ -23,7 +23,7 @@ from agrad.grammar import runtime
 from agrad.grammar.commands.registry import Call, Emit, Session
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Answer
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
+from agrad.grammar.runtime.builtins import FUNCTIONS, meaning
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.keywords import RESERVED
 from agrad.grammar.syntax.parser import tokens
@@ -87,7 +87,7 @@ def open_names(text: str) -> list[str]:
     words = [(kind, text[start:end]) for kind, start, end in tokens(text)]
     own = {name for (_, before), (_, name) in pairwise(words) if before == "for"}
     names = [word for kind, word in words if kind == "name"]
-    return [name for name in names if name not in FUNCTIONS and name not in CONSTANTS and name not in own]
+    return [name for name in names if meaning(name, (), None) is None and name not in own]
 
 
 # `load`: another script, run as a part of the statement that loads it.

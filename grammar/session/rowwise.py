@@ -23,6 +23,7 @@ from agrad.engine.errors import AgradError, Facts, Label, Note
 from agrad.engine.program.trace import gradients
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
@@ -171,7 +172,7 @@ class Rowwise(Session):
         """
         for one in loads(self.expression):
             name = one.id
-            if name in self.names or name in FUNCTIONS:
+            if name in self.names or name in FUNCTIONS or (name in SCHOOL and name not in known):
                 continue
             if name not in known:
                 refuse_call(name, one.span, known)

@@ -241,6 +241,8 @@ class Builder:
                     )
             case s.Binary("**", base, exponent) if not _is_group(last):
                 is_open = exponent.span.text[0] not in SUPERSCRIPTS and exponent.span.text[-1] != ")"
+                plain = isinstance(exponent, s.Number) and not isinstance(base, s.Number) and base.span.text != "e"
+                is_open = is_open and not (plain and text[0] == "(")  # `(x - 1)^2(x + 1)`
                 if is_open and last.span.end == right.span.start and not isinstance(right, s.Call):
                     power = f"{base.span.text}^"
                     whole = f"{before}{power}({exponent.span.text}*{text})"

@@ -71,11 +71,14 @@ def _sign(source: str, taken: Sequence[Token], item: Token) -> str:
 
 def _is_factor(source: str, taken: Sequence[Token], item: Token) -> bool:
     """Whether a name may be a factor: it is no misspelt option, and gets no value itself."""
-    if item in _BETWEEN or re.compile(r"[ \t]*=(?!=)").match(source, item.end_pos):
+    if item in _BETWEEN:
         return False
     place = len(taken) - 1
     while place and taken[place - 1].type not in ("_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON", "_COLON"):
         place -= 1
+    gets_value = re.compile(r"[ \t]*=(?!=)").match(source, item.end_pos)
+    if gets_value and any(token.type in ("_EQUAL", "LPAR") for token in taken[place:]):  # `y = 2 z = 3`
+        return False
     if taken[place].type in ("NAME", "NUMBER"):
         return True
     from agrad.grammar.syntax.errors import foreign

@@ -453,6 +453,12 @@ class _Scanner:
             token = self.token("NAME", end)
             yield Token("NAME", as_name(word), token.start_pos, end)
             return
+        from unicodedata import normalize  # here, since most texts are ASCII
+
+        if (plain := normalize("NFKC", word)) in ("log2", "log10") and word[:3] == "log":  # log₂
+            token = self.token("NAME", end)
+            yield Token("NAME", plain, token.start_pos, end)
+            return
         good = next(size for size in range(len(word)) if not word[: size + 1].isidentifier())
         if good:
             yield from self.word("NAME", self.position + good)
@@ -574,7 +580,7 @@ class _Scanner:
             self.open.pop()
             return self.token("BAR_END", start + 1)
         is_operand = self.previous == "NUMBER" or not follows
-        is_near = behind not in "|" and not (follows and behind == " ")
+        is_near = not follows or behind not in (" ", "|", "")
         if is_operand and is_near and re.compile(r"\|[^\r\n;#\"']*\|").match(self.text, start):
             return self.opener("BAR", start + 1)
         return None
