@@ -39,9 +39,16 @@ def unraisable(lost: Any) -> None:
     """Handle what was raised where nothing can hear it, as in the `__del__` of an object: Ctrl-C comes again, later."""
     if lost.exc_type is KeyboardInterrupt:
         signal.signal(signal.SIGINT, stop_once)
-        rare.threading.Timer(_LATER, rare._thread.interrupt_main).start()
+        rare.threading.Timer(_LATER, _press, [rare.threading.get_ident()]).start()
     else:
         sys.__unraisablehook__(lost)
+
+
+def _press(thread: int) -> None:
+    """Ctrl-C, as soon as the thread has left `unraisable`, from which nothing can be raised either."""
+    while any(one.f_code is unraisable.__code__ for one, _ in rare.traceback.walk_stack(sys._current_frames()[thread])):
+        rare.time.sleep(_LATER)
+    rare._thread.interrupt_main()
 
 
 @contextmanager

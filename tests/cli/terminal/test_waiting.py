@@ -145,8 +145,8 @@ def test_a_ctrl_c_in_a_finalizer_stops_the_statement_a_moment_later():
     lost = "class Lost:\n    def __del__(self):\n        signal.raise_signal(signal.SIGINT)\n\n\n"
     code = (
         f"import signal, sys, time\nfrom agrad.cli.terminal import stop_once, unraisable\n{lost}"
-        "signal.signal(signal.SIGINT, stop_once)\nsys.unraisablehook = unraisable\nLost()\n"
-        "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('stopped')\n"
+        "signal.signal(signal.SIGINT, stop_once)\nsys.unraisablehook = unraisable\n"
+        "try:\n    Lost()\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('stopped')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == ("stopped\n", "")
