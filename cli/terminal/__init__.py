@@ -48,7 +48,10 @@ def _press(thread: int) -> None:
     """Ctrl-C, as soon as the thread has left `unraisable`, from which nothing can be raised either."""
     while any(one.f_code is unraisable.__code__ for one, _ in rare.traceback.walk_stack(sys._current_frames()[thread])):
         rare.time.sleep(_LATER)
-    rare._thread.interrupt_main()
+    if hasattr(signal, "pthread_kill"):  # it ends what the thread waits for, too
+        signal.pthread_kill(thread, signal.SIGINT)
+    else:
+        rare._thread.interrupt_main()
 
 
 @contextmanager
