@@ -1,44 +1,18 @@
-"""How good a fit is: statistics of the whole, quantities of each point, and intervals by the profile likelihood."""
+"""How good a fit is: quantities of each point, and intervals by the profile likelihood."""
 
 from __future__ import annotations
 
-from math import inf, isfinite, log, nan, pi, sqrt
+from math import inf, isfinite, nan, sqrt
 from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
-from agrad.engine.ops.solvers.fitting import Covariance, Fit, Some, Within, minimum
+from agrad.engine.ops.solvers.least_squares import Fit, Some, Within, minimum
+from agrad.engine.ops.solvers.sums import Covariance
 from agrad.engine.values import Array, np
 
 COVERAGE = 0.95
 _ENDS = 40  # steps to an end of an interval, before it is infinite
-
-
-def statistics(found: Fit) -> dict[str, float]:
-    """Numbers about a fit by name: chi2, its p-value, AIC, BIC and others; nan where the data have none.
-
-    AIC and BIC are those of normal errors with all constants, as in R; where sigma is not known, it counts as one
-    parameter more.
-    """
-    special = extra("scipy.special", "fit", "SciPy", "science")
-    free = int(found.free.sum())
-    count, likely = found.dof + free, nan
-    if found.loss is None and found.is_weighted:
-        likely = -(found.chi2 + found.logs + count * log(2 * pi)) / 2
-    elif found.loss is None and found.rss > 0.0:
-        likely, free = -count * (log(2 * pi * found.rss / count) + 1) / 2, free + 1
-    return {
-        "points": float(count),
-        "dof": float(found.dof),
-        "rss": found.rss,
-        "s": sqrt(found.rss / found.dof),
-        "chi2": found.chi2,
-        "p_value": float(special.chdtrc(found.dof, found.chi2)) if found.is_weighted and not found.loss else nan,
-        "r2": found.r2,
-        "log_likelihood": likely,
-        "aic": 2 * free - 2 * likely,
-        "bic": free * log(count) - 2 * likely,
-    }
 
 
 def quantile(found: Fit, coverage: float = COVERAGE) -> float:
@@ -89,7 +63,7 @@ def of_points(
     for name, half in halves.items():
         columns[f"{name}_low"], columns[f"{name}_high"] = value - factor * half, value + factor * half
     if inverse is not None:
-        for name, gain in zip(found.names, inverse @ _weighed(slopes, sigma) * bend, strict=True):
+        for name, gain in zip(found.names, inverse @ weighed(slopes, sigma) * bend, strict=True):
             columns[f"d{name}_dy"] = gain
     return columns
 
@@ -100,7 +74,7 @@ def _variance(found: Fit, sigma: Any) -> Any:
     return found.rss / found.dof if sigma is None else np.square(sigma)
 
 
-def _weighed(slopes: Array, sigma: Any) -> Array:
+def weighed(slopes: Array, sigma: Any) -> Array:
     """The slopes by what was measured of those by the parameters."""
     if isinstance(sigma, Covariance):
         return np.array(slopes @ sigma.whitening.T @ sigma.whitening)
@@ -163,4 +137,3 @@ def _least(found: Fit, within: Within, place: int, value: float, near: Array) ->
         start = some.whole(minimum(some, start[free], Within(within.low[free], within.high[free])))
     chi2 = float(np.sum(found.passes.at(start)[:, -1] ** 2))
     return (chi2 if isfinite(chi2) else inf), start
-

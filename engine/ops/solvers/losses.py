@@ -46,6 +46,6 @@ class Loss(NamedTuple):
     scale: float
 
     def of(self, residuals: Any) -> tuple[Array, Array, Array]:
-        """For each residual r: twice its cost, the weight w with which w r is half of the slope of that, and its bend."""
+        """For each residual r: twice its cost, the weight w such that w r is half the slope of that, and its bend."""
         rho, weight, bend = LOSSES[self.name]((residuals / self.scale) ** 2)
         return rho * self.scale**2, weight, bend
