@@ -271,12 +271,20 @@ def fit(
         *lengths, residual = np.linalg.norm(factor, axis=0)
         is_zero = (first == 0) & (np.array(lengths) > 0)  # of which the size is what would explain the residuals
         sizes = np.divide(residual, lengths, out=np.abs(first), where=is_zero)
-        p, is_found = _searched(search, first, within, _LEAST if search is passes else _ENOUGH)
-        p, free, is_settled = _settled_within(passes, p, within)
-        result = _result(passes, p, free, is_settled or (is_found and search is passes), list(names), sizes)
+        result = _ended(search, passes, first, within, list(names), sizes)
         if not result.problem:
-            break
+            return result
+    if within.loss is not None:  # from far away a loss may have no slope
+        near, _ = _searched(_Passes(total, None), first, within, _ENOUGH)
+        return _ended(passes, passes, near, within, list(names), sizes)
     return result
+
+
+def _ended(search: _Passes, passes: _Passes, start: Array, within: Within, names: list[str], sizes: Array) -> Fit:
+    """The fit at which a search ends, settled in all data."""
+    p, is_found = _searched(search, start, within, _LEAST if search is passes else _ENOUGH)
+    p, free, is_settled = _settled_within(passes, p, within)
+    return _result(passes, p, free, is_settled or (is_found and search is passes), names, sizes)
 
 
 def minimum(passes: Some, start: Array, within: Within) -> Array:
