@@ -628,10 +628,10 @@ class Builder:
         if (problem := errors.notation.misread_option([one.span for one in changed])) is not None:
             raise problem
         bounds = {one.name: one.default for one in changed if isinstance(one, s.Parameter)}
-        names = tuple([s.Name(one.name, span=one.span) if isinstance(one, s.Parameter) else one for one in changed])
+        each = [s.Name(one.name, span=one.span) if isinstance(one, s.Parameter) else one for one in changed]
+        names = tuple({name.id: name for name in each}.values())
         tied = dict(self.keywords(given.pop("tied").items)) if "tied" in given else {}
-        ids = [name.id for name in names]
-        if twice := [name for place, name in enumerate(names) if name.id in (*tied, *ids[:place])]:
+        if twice := [name for name in names if name.id in tied]:
             raise syntax_error("repeated keyword", twice[0].span, name=twice[0].id)
         start = dict(self.keywords(given.pop("from").items)) if "from" in given else {}
         every = (*names, *[s.Name(name, span=value.span) for name, value in tied.items()])

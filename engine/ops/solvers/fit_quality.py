@@ -117,7 +117,10 @@ def _end(found: Fit, within: Within, place: int, side: float, limit: float, scal
     low, high, most = 0.0, limit * unit, abs(bound - middle)
     for _ in range(_ENDS):
         high = min(high, most)
-        if above(high) >= 0.0:
+        value = above(high)
+        if abs(value) <= 1e-9 * limit:
+            return middle + side * high
+        if value > 0.0:
             way = optimize.brentq(above, low, high, xtol=1e-9 * unit, rtol=1e-10)
             return middle + side * float(way)
         if high == most:
