@@ -9,7 +9,6 @@ from math import inf, isfinite
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import (
-    as_recorded,
     correlations,
     derived,
     link,
@@ -19,7 +18,7 @@ from agrad.engine.autodiff.uncertainty import (
 )
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import remember_entry
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.solvers import fit_quality
@@ -283,7 +282,7 @@ def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequ
     leaves = [x for x in values if x.node.uncertainty is not None]
     if not own or "sigma" in call.options or not leaves:
         return
-    y = own[0] if len(own) == 1 else OPS["cat"].call(own)
+    y = own[0] if len(own) == 1 else FUNCTIONS["concat"].call(own)
     if y.size > TIED or found.loss is not None:
         why = "with a loss" if found.loss is not None else "of so many values"
         session.emit(Noted(Note(f"fit: {why}, {', '.join(asked.names)} is taken to be independent")))
@@ -398,6 +397,12 @@ def _sigmas(call: Call, measured: Sequence[Tensor]) -> list[Any]:
                 "shape", "fit: of several sets of data, sigma is one number", Hint("y = normal(y, s)   before")
             )
         return [given] * len(measured)
+    if len(measured) > 1:
+        sums = [OPS["sum"].call(y) for y in measured]
+        apart, whole = [uncertainty(x) or 0.0 for x in sums], uncertainty(sum(sums)) or 0.0
+        if not np.isclose(whole, np.linalg.norm(apart), rtol=1e-6):
+            fixes = [Hint("cat([y, z]) ~ cat([a*x, b*x])   fits them as one, with their covariances")]
+            raise AgradError("domain", "fit: the sets of data are correlated with each other", fixes=fixes)
     return [_own(y) for y in measured]
 
 
@@ -408,9 +413,7 @@ def _own(y: Tensor) -> Any:
     if y.size > TIED:
         fixes = [Hint("sigma s   at the end gives uncertainties without correlations")]
         raise AgradError("domain", "fit: so many measured values are correlated", fixes=fixes)
-    with as_recorded(y) as found:
-        shares = found.slopes(y) * found.u  # type: ignore[union-attr]
-        return shares @ found.correlations @ shares.T  # type: ignore[union-attr]
+    return FUNCTIONS["covariance"].call(y).value
 
 
 # The latest fit

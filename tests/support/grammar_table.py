@@ -98,7 +98,9 @@ def words(grammar: str) -> dict[str, Any]:
     # By each word that statements begin with: what follows it in the rule of the statement, and in those of its options
     # and parameters.
     behind = {
-        kind.lower(): " ".join([rules[name][start.end() :], *[rules.get(f"{name}_{part}", "") for part in _PARTS]]).rstrip()
+        kind.lower(): " ".join(
+            [rules[name][start.end() :], *[rules.get(f"{name}_{part}", "") for part in _PARTS]]
+        ).rstrip()
         for name in re.findall(r"[a-z_]+", f"{rules['line']} {rules['simple']}")
         if (start := re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", rules.get(name, "")))
         for kind in start[1].split(" | ")

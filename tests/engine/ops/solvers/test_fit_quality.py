@@ -34,7 +34,9 @@ def test_the_profile_intervals_of_puromycin_are_those_of_r():
     found = puromycin()
     np.testing.assert_allclose(found.values, [212.7, 0.06412], rtol=1e-4)
     np.testing.assert_allclose(found.u, [6.947, 0.008281], rtol=1e-4)
-    np.testing.assert_allclose(profile(found, unbounded(2)), [(197.30213, 229.29006), (0.04692517, 0.08615995)], rtol=2e-4)
+    np.testing.assert_allclose(
+        profile(found, unbounded(2)), [(197.30213, 229.29006), (0.04692517, 0.08615995)], rtol=2e-4
+    )
 
 
 def test_at_the_ends_of_a_profile_the_sum_of_squares_has_risen_by_the_quantile():
