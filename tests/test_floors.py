@@ -33,7 +33,10 @@ FROM_ENGINE = """
     inspect.json_values: plain plain_fields
     interop.notebook: framed given html_of of_parts pictures taken
     ops.data_files: load_matrix
-    ops.solvers.fitting: Ask GROUP Sums fit joined summed
+    ops.solvers.least_squares: Fit fit
+    ops.solvers.fit_quality: COVERAGE of_points
+    ops.solvers.losses: LOSSES Loss
+    ops.solvers.sums: Ask Sums joined summed
     compile.registry: AUTO CHOICES NATIVE REFERENCE described
     core.op: FUNCTIONS
     core.tensor: Tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -12,13 +12,14 @@ import click
 
 import agrad
 from agrad.cli import arguments
-from agrad.cli.arguments import Limits, Line, Options, argument, declared, group, option
+from agrad.cli.arguments import Limits, Line, Options, argument, declared, group, many, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name
 from agrad.cli.arguments.options import Reading, TableCommand, opened, require_readable, split
 from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
 from agrad.cli.output import printer, tell
 from agrad.engine.errors import AgradError, Note
-from agrad.grammar.commands.solving import mistaken_constants
+from agrad.engine.ops.solvers.losses import LOSSES
+from agrad.grammar.commands.fitting import mistaken_constants
 from agrad.grammar.results import Estimated
 from agrad.grammar.session.inputs import open_names
 
@@ -36,6 +37,15 @@ class Asked(Options):
     sigma: str | None = option(
         "--sigma", "EXPR", "The standard uncertainty of what was measured: a number, or a column."
     )
+    bounds: tuple[str, ...] = many("--bounds", "NAME=LOW..HIGH", "The bounds of a parameter. May be repeated.")
+    loss: str | None = option("--loss", tuple(LOSSES), "A loss that counts large residuals less, as SciPy has it.")
+    beyond: str | None = option(
+        "--beyond", "R", "The residual from which on it counts them less, in units of --sigma if that is given: 1."
+    )
+    where: str | None = option("--where", "EXPR", "Fit only the rows in which this is true.")
+    out: str | None = arguments.file_option(
+        "-o", "A file for all rows that were fitted, with what is predicted, residuals, leverage and bands.", "OUT"
+    )
     given: tuple[str, ...] = constants_option
     reading: Reading = group(Reading)
     as_json: bool = arguments.json_option
@@ -47,13 +57,16 @@ def command(asked: Asked) -> int:
     """Fit MODEL to the rows of DATA, by least squares.
 
     The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over. It prints these with their
-    standard uncertainties and correlations. DATA is read once for each step, so that it may be larger than memory: a
-    file, a folder of files, or 'data/*.parquet'. The exit code is 1 where the search does not converge.
+    standard uncertainties and correlations; -o writes what is predicted for each row, its residual, standardized
+    residual and leverage, and the 95 % bands of the model and of another measurement. DATA is read once for each step,
+    so that it may be larger than memory: a file, a folder of files, or 'data/*.parquet'. The exit code is 1 where the
+    search does not converge.
 
     \b
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
     agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
     agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1
+    agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1 --bounds a=0..5 --where "width < 9"
     """
     if len(asked.words) != 2:
         raise click.UsageError("a model and a file are needed")
@@ -80,12 +93,19 @@ def command(asked: Asked) -> int:
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     formulas = {"model": model, "--y": measured, "--sigma": asked.sigma}
     ask = agrad.cli.data.request.Asked(
-        {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]
+        {title: text for title, text in formulas.items() if text is not None},
+        False,
+        constants,
+        [*texts],
+        where=asked.where,
     )
+    bounds, loss = _bounds(asked, texts), _loss(asked)
+    if asked.out is not None:
+        agrad.cli.data.writers.form_for(asked.out, False)
     with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
         files = agrad.cli.data.parts.inputs(path)
         work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
-        bench = agrad.cli.data.work.FitBench(work, texts, os.cpu_count() or 1, ends)
+        bench = agrad.cli.data.work.FitBench(work, texts, bounds, loss, os.cpu_count() or 1, ends)
         bench.run(bench.prepare)
         bench.run(bench.find_example)
         found = bench.run(bench.fit)
@@ -94,8 +114,35 @@ def command(asked: Asked) -> int:
             tell(Note(message, fixes=[again("--over", f"{name}=1")]))
     if found.problem and not asked.as_json:
         raise found.failure("--over with other values starts elsewhere")
+    if asked.out is not None and not found.problem:
+        bench.run(partial(bench.write, found, asked.out))
     printer(bench.sessions.first.settings, "json" if asked.as_json else "text")(Estimated(found))
     return 1 if found.problem else 0
+
+
+def _bounds(asked: Asked, known: Collection[str]) -> dict[str, tuple[str, str]]:
+    """The texts of the ends in --bounds. Raises click.UsageError."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, text in texts_by_name("--bounds", asked.bounds, "NAME=LOW..HIGH").items():
+        low, dots, high = text.partition("..")
+        if not dots:
+            raise Wrong(f"--bounds: {name} has one end", again("--bounds", f"{name}={text}..inf"))
+        if name not in known:
+            raise click.UsageError(f"--bounds: {name} is no parameter of --over")
+        found[name] = low, high
+    return found
+
+
+def _loss(asked: Asked) -> tuple[str, str] | None:
+    """The loss and its scale. Raises click.UsageError."""
+    if asked.loss is None and asked.beyond is not None:
+        raise Wrong("--beyond is for a loss", again("--loss", "huber"))
+    if asked.loss is None:
+        return None
+    if asked.beyond is None and asked.sigma is None:
+        message = "without --sigma, a loss needs --beyond: the residual from which on it counts less"
+        raise Wrong(message, again("--beyond", "0.1"))
+    return asked.loss, asked.beyond or "1"
 
 
 def _without_start(name: str, start: list[str], asked: Sequence[str]) -> Wrong:

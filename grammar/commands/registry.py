@@ -124,9 +124,10 @@ class Call(Struct):
         found, choices = str(self.options.get(name, usual)), COMMANDS[self.node.word].options[name].choices
         if found in choices:
             return found
-        typed = f"{self.node.word} {' '.join(operand.span.text for operand in self.node.operands)} {name}"
-        what = "form" if name == "as" else name
-        raise self.wrong("name", f"{self.node.word} has no {what} {found}", *(f"{typed} {one}" for one in choices))
+        what, whole, place = "form" if name == "as" else name, self.node.span, self.labels(name)[0].origin
+        begin, end = (at - whole.start for at in (place.start, place.end))
+        fixes = [f"{whole.text[:begin]}{one}{whole.text[end:]}" for one in choices]
+        raise self.wrong("name", f"{self.node.word} has no {what} {found}", *fixes)
 
 
 class Operands(Struct):

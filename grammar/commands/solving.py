@@ -2,184 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
-from agrad.engine.autodiff.transforms import jacobian
-from agrad.engine.autodiff.uncertainty import derived, follow, parameters, sources, uncertainty
+from agrad.engine.autodiff.uncertainty import follow, sources
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.context import remember_entry
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
-from agrad.engine.ops.solvers.fitting import fitted
 from agrad.engine.ops.solvers.function import function_of
 from agrad.engine.ops.solvers.functions import root_of
 from agrad.engine.ops.solvers.implicit import METHODS, Minimum
 from agrad.engine.program.closed import flat, joined, settled, split, vector_of
 from agrad.engine.program.replay import forward
 from agrad.engine.program.trace import extract, inlined
-from agrad.engine.values import Array, Value, format_number, np
+from agrad.engine.values import Value, format_number
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
-from agrad.grammar.commands.registry import NOTHING, Call, Session, command, graphed
-from agrad.grammar.diagnostics import Source
-from agrad.grammar.results import Estimated, Noted, Printed, text_of
-from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
+from agrad.grammar.commands.registry import Call, Session, command, graphed
+from agrad.grammar.results import Noted, Printed, text_of
+from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array
-from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, loads, replaced
-from agrad.grammar.syntax.parser import parse_expression
-from agrad.grammar.values.lists import List
 
-_TIED = 2000  # measured values with which parameters are correlated, at most: it takes the cube of their number
+TIED = 2000  # measured values with which parameters are correlated, at most: it takes the cube of their number
 
 
-def _plain(call: Call, what: str, value: Any) -> Value:
+def plain(call: Call, what: str, value: Any) -> Value:
     """A number or an array of an option, without its graph. Raises AgradError of kind `type` for anything else."""
     value = as_array(value)
     return value.value if isinstance(value, Tensor) else number_of(call.node.word, what, value)
-
-
-def _starts(call: Call, names: Sequence[str]) -> list[float]:
-    """Where the search for each parameter begins: as given, or at its present value."""
-    given = {name: call.options.get(f"from {name}", call.names.get(name)) for name in names}
-    starts = [value if value is None else _plain(call, name, value) for name, value in given.items()]
-    missing = [name for name, start in zip(names, starts, strict=True) if not isinstance(start, float)]
-    if missing:
-        message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
-        before = "," if any(given.startswith("from ") for given in call.options) else " from"
-        fix = f"{call.node.span.text}{before} {', '.join(f'{name}=1' for name in missing)}"
-        raise AgradError("name", message, fixes=[fix])
-    return [start for start in starts if isinstance(start, float)]
-
-
-class LastFit(NamedTuple):
-    """The latest fit of a session: the model, its parameters, and what was measured."""
-
-    model: Closure  # of the parameters, and of all else that it uses
-    parameters: list[Tensor]
-    used: dict[str, Any]
-    dof: float
-    name: str
-    y: Array
-    u: Any  # of what was measured; None where that is not known
-
-    def at(self, count: int, **others: Any) -> Any:
-        """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
-        return as_array(self.model(*self.parameters, **{**self.used, **others})) + np.zeros(count)
-
-
-def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any) -> LastFit:
-    """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
-    given, used = model.definition.parameters, dict[str, Any]()
-    bound = {*given}  # names that have another value each time
-
-    def function(tree: Expr, parameters: tuple[str, ...] = ()) -> Closure:
-        definition = Definition(tree.span.text, parameters, (), tree, tree.span)
-        return Closure(definition, (), model.machine, model.scopes)
-
-    def named(node: Any) -> Name | None:
-        if isinstance(node, Each | Lambda):
-            bound.update(_names(node.target) if isinstance(node, Each) else [one.name for one in node.parameters])
-        base = node
-        while isinstance(base, Attribute | Index):
-            base = base.value
-        if not isinstance(base, Name) or not any(base.id in names for names in model.scopes) or _names(node) & bound:
-            return None
-        part = Name(node.span.text, span=node.span)
-        used[part.id] = function(node)()
-        return part
-
-    tree = replaced(parse_expression(Source("model", model.__name__)), named)
-    return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u)
-
-
-def _names(tree: Any) -> set[str]:
-    """What an expression looks up."""
-    return {one.id for one in loads(tree)}
-
-
-@command(changes="session", operands=EXPRESSION, options={"over": NOTHING, "sigma": VALUE, "from": VALUE})
-def _fit(session: Session, call: Call) -> None:
-    """fit y ~ a*exp(-b*x) over a, b [with sigma s] [from a=1, b=0.1]
-
-    Finds the parameters of a model with the least sum of squares, as correlated uncertain values.
-
-    over: the names of the parameters
-    sigma: the standard uncertainties of y
-    from: where to start: a=1, b=0.1
-    as typed: fit y ~ a*x over a [sigma s] [from a=1]
-    example: x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit
-    """
-    function: Closure = call.values[0]
-    names = list(function.definition.parameters)
-    y, measured = np.asarray(_plain(call, "what was measured", call.values[1])), call.operand(1)
-    if y.ndim != 1:
-        raise call.wrong("shape", "fit: what was measured must be a vector")
-    sigma = _sigma(call)
-    _note_constants(session, call, function)
-    try:
-        found = fitted(function, names, _starts(call, names), y, sigma)
-        if found.problem:
-            raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
-    except AgradError as error:
-        kept = [name for name in names if name in CONSTANTS and name not in call.names]
-        error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
-        raise
-    dof = inf if found.is_weighted else float(found.dof)
-    values = parameters(found.values, found.covariance, dof)
-    if sigma is not None and "sigma" not in call.options and y.size > _TIED:
-        session.emit(Noted(Note(f"fit: of so many values, {', '.join(names)} is taken to be independent")))
-    elif sigma is not None and "sigma" not in call.options:
-        slopes = np.stack([np.broadcast_to(x.value, y.shape) for x in jacobian(as_array(function(*values)), values)])
-        derived(values, as_array(call.values[1]), found.covariance @ slopes / sigma**2)
-    for name, value in zip(names, values, strict=True):
-        session.machine.bind(call.names, name, value)
-    latest = last_fit(function, values, dof, measured.span.text, y, sigma)
-    remember_entry(vars(session), "fit")
-    session.fit = latest  # for `plot fit`
-    session.emit(Estimated(found))
-    known = [(name, as_array(x)) for name, x in latest.used.items() if isinstance(x, Tensor | List | tuple)]
-    named = {name: behind for name, x in known if name not in names and (behind := sources(x))}
-    others = sources(as_array(function(*values)), [*values, *chain(*named.values())])
-    for name in [*named, *[x.node.spell() for x in others]]:
-        session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
-
-
-def mistaken_constants(text: str) -> Iterator[tuple[str, str]]:
-    """The constants in a model that might be meant as parameters, each with the words of a note.
-
-    That is not e where it is the base of a power.
-    """
-    for name in sorted(_names(parse_expression(Source("model", text))) & {"tau", "e"}):
-        if re.search(rf"\b{name}\b(?!\s*(\*\*|\^))", text):
-            yield name, f"fit: {name} is the constant {format_number(CONSTANTS[name])} here, and no parameter"
-
-
-def _note_constants(session: Session, call: Call, function: Closure) -> None:
-    typed = call.node.span.text
-    for name, message in mistaken_constants(function.__name__):
-        if name not in function.definition.parameters and not any(name in names for names in function.scopes):
-            over = re.sub(r"\bover\s+", f"over {name}, ", typed, count=1)
-            fix, has_start = re.subn(r"\bfrom\s+", f"from {name}=1, ", over, count=1)
-            session.emit(Noted(Note(message, fixes=[fix if has_start else f"{fix} from {name}=1"])))
-
-
-def _sigma(call: Call) -> Any:
-    """The uncertainties of what was measured: as given, or its own; None where they are not known."""
-    if "sigma" in call.options:
-        return _plain(call, "sigma", call.options["sigma"])
-    y = as_array(call.values[1])
-    u = uncertainty(y)
-    together: Any = None if u is None else uncertainty(OPS["sum"].call(y))
-    if u is not None and not np.isclose(together, np.linalg.norm(u), rtol=1e-6):
-        fixes = [Hint("sigma s   at the end gives uncertainties without correlations")]
-        raise AgradError("domain", "fit: the measured values are correlated: they have a source in common", fixes=fixes)
-    return u
 
 
 @command(changes="session", operands=EXPRESSION, options={"from": VALUE})
@@ -195,7 +49,7 @@ def _solve(session: Session, call: Call) -> None:
     function: Closure = call.values[0]
     names = function.definition.parameters
     (word, given), *_ = call.options.items()
-    where, is_system = [_plain(call, "where to start", value) for value in given], len(names) > 1
+    where, is_system = [plain(call, "where to start", value) for value in given], len(names) > 1
     if word == "in" and is_system:
         raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
     if word == "from" and len(where) != len(names):
@@ -306,9 +160,9 @@ def _descend(session: Session, call: Call) -> None:
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
         problem = Minimum(body, start, word, (low, high), method)
         found = problem.descend(body.example[2], until, watch)
-    gain = problem.gain(body.example[2], found.x) if 0 < len(body.example[2]) <= _TIED else None
+    gain = problem.gain(body.example[2], found.x) if 0 < len(body.example[2]) <= TIED else None
     if measured and gain is None:
-        why = "so many values are uncertain" if len(body.example[2]) > _TIED else "it is not at a single point"
+        why = "so many values are uncertain" if len(body.example[2]) > TIED else "it is not at a single point"
         session.emit(Noted(Note(f"{word}: there is no uncertainty of where the {what[:-2]} is: {why}")))
     for leaf, value in zip(leaves, split(found.x, shapes), strict=True):
         leaf.set_(value)

@@ -624,14 +624,37 @@ class Builder:
         return self.worded([parts[0], value])
 
     def fit(self, parts: Parts) -> s.Command:
-        """What was measured, and the model of the parameters."""
-        _, y, model, *_ = parts
-        given, names = self.over(parts, model)
-        if (problem := errors.notation.misread_option([name.span for name in names])) is not None:
+        """What was measured, and the model of the parameters: of each set of data; and those that others give."""
+        operands, _ = self.divided(parts)
+        given, changed = self.over(parts, operands[1])
+        if (problem := errors.notation.misread_option([one.span for one in changed])) is not None:
             raise problem
-        start = given.pop("from", None)
-        starts = [(f"from {name}", value) for name, value in self.keywords(start.items)] if start is not None else []
-        return self.command(parts, [s.Unknowns(names, model, span=model.span), y], [*given.items(), *starts])
+        bounds = {one.name: one.default for one in changed if isinstance(one, s.Parameter)}
+        each = [s.Name(one.name, span=one.span) if isinstance(one, s.Parameter) else one for one in changed]
+        names = tuple({name.id: name for name in each}.values())
+        tied = dict(self.keywords(given.pop("tied").items)) if "tied" in given else {}
+        if twice := [name for name in names if name.id in tied]:
+            raise syntax_error("repeated keyword", twice[0].span, name=twice[0].id)
+        start = dict(self.keywords(given.pop("from").items)) if "from" in given else {}
+        every = (*names, *[s.Name(name, span=value.span) for name, value in tied.items()])
+        pairs = [
+            part
+            for y, model in zip(operands[::2], operands[1::2], strict=True)
+            for part in (s.Unknowns(every, model, span=model.span), y)
+        ]
+        ties = [s.Unknowns(names, value, span=value.span) for value in tied.values()]
+        options = [
+            (f"{word} {name}", one) for word, of in (("in", bounds), ("from", start)) for name, one in of.items()
+        ]
+        if tied:
+            options.append(("tied", s.String(" ".join(tied), span=ties[0].span)))
+        return self.command(parts, [*pairs, *ties], [*given.items(), *options])
+
+    def bounded(self, parts: Parts) -> s.Parameter:
+        """`a in 0..1`."""
+        name, *ends = parts
+        ends_of = s.Tuple(tuple(ends), span=self.span(*ends))
+        return s.Parameter(name.id, ends_of, span=self.span(name, ends[-1]))
 
     def solve(self, parts: Parts) -> s.Command:
         """Equations, unknowns, and where to start, or an interval."""

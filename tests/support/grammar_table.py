@@ -86,15 +86,21 @@ def _plain(rule: Any) -> tuple[Any, ...]:
     return str(rule.origin.name), parts, rule.alias, bool(options.keep_all_tokens), bool(options.expand1)
 
 
+_PARTS = "option", "parameter"  # of a command, with rules of their own
+
+
 def words(grammar: str) -> dict[str, Any]:
     """The words of commands and of their options, as the grammar has them; `keywords` says what each set is."""
     rules = dict(re.findall(r"^[?!]?([a-z_]+): (.*(?:\n +\|.*)*)", grammar, re.MULTILINE))
     # Words that are names in other places, so that the grammar only declares them; what is no word it declares in the
     # line that begins with `_NEWLINE`.
     declared = frozenset(" ".join(re.findall(r"^%declare ([A-Z].*)$", grammar, re.MULTILINE)).split())
-    # By each word that statements begin with: what follows it in the rule of the statement, and in that of its options.
+    # By each word that statements begin with: what follows it in the rule of the statement, and in those of its options
+    # and parameters.
     behind = {
-        kind.lower(): f"{rules[name][start.end() :]} {rules.get(f'{name}_option', '')}".rstrip()
+        kind.lower(): " ".join(
+            [rules[name][start.end() :], *[rules.get(f"{name}_{part}", "") for part in _PARTS]]
+        ).rstrip()
         for name in re.findall(r"[a-z_]+", f"{rules['line']} {rules['simple']}")
         if (start := re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", rules.get(name, "")))
         for kind in start[1].split(" | ")

@@ -29,7 +29,7 @@ from agrad.grammar.syntax.ast import Name
 from agrad.grammar.syntax.errors.messages import corrected
 
 if TYPE_CHECKING:
-    from agrad.grammar.commands.solving import LastFit
+    from agrad.grammar.commands.fitting import LastFit
 
 COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
 

@@ -1,5 +1,6 @@
 """`agrad fit` of a folder of files."""
 
+import json
 import shlex
 
 import numpy as np
@@ -38,3 +39,60 @@ def test_a_constant_that_may_be_meant_as_a_parameter_is_noted_and_the_fix_fits_i
     assert known not in inside(*line[:2], "tau.csv", *line[3:])[1]  # a column
     assert known not in inside(*line, "-D", "tau=2")[1]
     assert known not in inside("fit", "a*e**(-t/2)", *line[2:])[1]
+
+
+def decaying(path, rows=40):
+    """A file of a decay, of which one entry is missing and the last column is text."""
+    chance, t = np.random.default_rng(2), np.arange(rows) / 4
+    n = [f"{x}" for x in 10 * np.exp(-t / 3) + 0.1 * chance.normal(size=rows)]
+    n[7] = "NA"
+    path.write_text(
+        "\n".join(["t,n,who", *[f"{x},{y},w{place}" for place, (x, y) in enumerate(zip(t, n, strict=True))]])
+    )
+
+
+def test_a_missing_entry_is_an_error_whose_fix_leaves_it_out(inside, tmp_path):
+    decaying(tmp_path / "d.csv")
+    line = ["fit", "n ~ a*exp(-b*t)", "d.csv", "--over", "a=9,b=1", "--na", "NA"]
+    told = inside(*line)[1]
+    assert told.startswith("d.csv:9:1: error[domain]: fit: column n is nan\n")
+    fix = told.partition("  fix: agrad ")[2].partition("   leaves")[0]
+    out, told, code = inside(*shlex.split(fix))
+    assert (told, code) == ("", 0)
+    assert "37 degrees of freedom" in out
+    told = inside(*line, "--where", "t < 5")[1]
+    fix = told.partition("  fix: agrad ")[2].partition("   leaves")[0]
+    assert "18 degrees" not in inside(*shlex.split(fix))[0]
+    assert "17 degrees of freedom" in inside(*shlex.split(fix))[0]
+
+
+def test_the_table_of_the_points_has_the_rows_that_were_fitted(inside, tmp_path):
+    decaying(tmp_path / "d.csv")
+    line = ["fit", "n ~ a*exp(-b*t)", "d.csv", "--over", "a=9,b=1", "--na", "NA", "--where", "isfinite(n)", "--json"]
+    out, told, code = inside(*line, "-o", "points.csv")
+    assert (told, code) == ("", 0)
+    found = json.loads(out)
+    names, *rows = [row.split(",") for row in (tmp_path / "points.csv").read_text().splitlines()]
+    assert names[:6] == ["t", "n", "who", "predicted", "residual", "standardized"]
+    assert len(rows) == 39
+    t, n, predicted, residual, leverage = np.array(
+        [[float(row[names.index(name)]) for name in ("t", "n", "predicted", "residual", "leverage")] for row in rows]
+    ).T
+    a, b = (found["parameters"][name]["value"] for name in "ab")
+    np.testing.assert_allclose(predicted, a * np.exp(-b * t), rtol=1e-12)
+    np.testing.assert_allclose(residual, n - predicted, atol=1e-12)
+    assert abs(leverage.sum() - 2) < 1e-9
+    assert abs(np.sum(residual**2) - found["rss"]) < 1e-9
+
+
+def test_bounds_and_a_loss_are_those_of_the_language(inside, tmp_path):
+    decaying(tmp_path / "d.csv")
+    line = ["fit", "n ~ a*exp(-b*t)", "d.csv", "--over", "a=9,b=1", "--na", "NA", "--where", "isfinite(n)", "--json"]
+    found = json.loads(inside(*line, "--bounds", "a=0..9.5", "--loss", "cauchy", "--beyond", "0.1")[0])
+    assert found["at_bound"] == ["a"]
+    assert found["loss"]["name"] == "cauchy"
+    assert found["parameters"]["a"] == {"value": 9.5, "u": 0.0}
+    out, _, code = inside(*line, "--loss", "huber")
+    assert code == 2
+    assert "without --sigma, a loss needs --beyond" in out
+    assert "--bounds: a has one end" in inside(*line, "--bounds", "a=3")[0]

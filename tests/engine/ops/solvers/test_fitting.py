@@ -29,13 +29,18 @@ def problem(path):
     return data[:, 0], data[:, 1], np.array(rows, dtype=float), model, rss
 
 
+def known_model(rows, text, x):
+    """The names of the parameters, and the function of them."""
+    names = [f"b{place + 1}" for place in range(len(rows))]
+    known = {name: getattr(ag, name) for name in ("exp", "cos", "sin", "atan", "log")} | {"x": x, "pi": np.pi}
+    return names, eval(f"lambda {', '.join(names)}: {text}", known)
+
+
 @pytest.mark.long
 @each("path", PROBLEMS)
 def test_a_problem_of_nist_is_solved_from_both_starts(path):
     y, x, rows, text, rss = problem(path)
-    names = [f"b{place + 1}" for place in range(len(rows))]
-    known = {name: getattr(ag, name) for name in ("exp", "cos", "sin", "atan", "log")} | {"x": x, "pi": np.pi}
-    model = eval(f"lambda {', '.join(names)}: {text}", known)
+    names, model = known_model(rows, text, x)
     for start in (0, 1):
         found = fitted(model, names, rows[:, start], y, None)
         assert not found.problem

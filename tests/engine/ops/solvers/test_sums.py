@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rows import each
 
-from agrad.engine.ops.solvers.fitting import Ask, Sums, joined, summed
+from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
 
 
 def parts(count, size=3, seed=0):
@@ -74,7 +74,7 @@ def test_what_is_not_finite_in_one_part_is_so_in_all():
 
 _PROGRAM = """
 import hashlib, numpy as np
-from agrad.engine.ops.solvers.fitting import Ask, Sums
+from agrad.engine.ops.solvers.sums import Ask, Sums
 for size in (1, 3, 8, 40):
     for by_pieces in (False, True):
         rng = np.random.default_rng(size)

@@ -1,0 +1,142 @@
+"""How good a fit is: quantities of each point, and intervals by the profile likelihood."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, nan, sqrt
+from typing import Any
+
+from agrad.engine.errors import AgradError
+from agrad.engine.extras import extra
+from agrad.engine.ops.solvers.least_squares import Fit, Some, Within, minimum
+from agrad.engine.ops.solvers.sums import Covariance
+from agrad.engine.values import Array, np
+
+COVERAGE = 0.95
+_ENDS = 40  # steps to an end of an interval, before it is infinite
+
+
+def quantile(found: Fit, coverage: float = COVERAGE) -> float:
+    """Of Student's t distribution, or of the normal one where the uncertainties are known, for an interval."""
+    special = extra("scipy.special", "fit", "SciPy", "science")
+    tail = (1.0 + coverage) / 2.0
+    return float(special.ndtri(tail) if found.is_weighted else special.stdtrit(found.dof, tail))
+
+
+def derivatives(found: Fit) -> Array:
+    """The inverse of the second derivatives of half the sum of squares, or cost: 0 for parameters at a bound.
+
+    These are differences of exact first derivatives, with nine digits.
+    """
+    sizes = np.where(found.values != 0.0, np.abs(found.values), np.maximum(found.u, 1e-3))
+    bend, inverse = found.passes.bend(found.values, sizes), np.zeros((len(sizes), len(sizes)))
+    pick = np.ix_(found.free, found.free)
+    inverse[pick] = np.linalg.inv(bend[pick])
+    return inverse
+
+
+def of_points(
+    found: Fit, table: Array, y: Array, sigma: Any, coverage: float = COVERAGE, inverse: Array | None = None
+) -> dict[str, Array]:
+    """Columns about some points, of which `table` has the derivatives of the model, row by row, and its values.
+
+    The residuals are what was measured less what is predicted; standardized, they are divided by their own standard
+    deviations (Cook and Weisberg, Residuals and Influence in Regression, 1982, 2.1). `leverage` is how what is
+    predicted changes with what was measured there. The bands are those of the coverage: of the model, and of another
+    measurement. With a loss, `weight` is how much a point counts, and there are neither leverage nor standardized
+    residuals. With `inverse`, which `derivatives` gives, da_dy and so on are how parameters change with what was
+    measured there.
+    """
+    slopes, value = table[:-1], table[-1]
+    variance = np.broadcast_to(_variance(found, sigma), y.shape)
+    of_model = np.einsum("in,ij,jn->n", slopes, found.covariance, slopes)
+    residual, factor = y - value, quantile(found, coverage)
+    columns = {"predicted": value.copy(), "residual": residual}
+    bend: Any = 1.0
+    if found.loss is None:
+        left = variance - of_model
+        with np.errstate(all="ignore"):
+            columns["standardized"] = np.where(left > 1e-9 * variance, residual / np.sqrt(np.maximum(left, 0.0)), nan)
+            columns["leverage"] = of_model / variance
+    else:
+        _, columns["weight"], bend = found.loss.of(residual / (1.0 if sigma is None else np.sqrt(variance)))
+    halves = {"confidence": np.sqrt(np.maximum(of_model, 0.0)), "prediction": np.sqrt(of_model + variance)}
+    for name, half in halves.items():
+        columns[f"{name}_low"], columns[f"{name}_high"] = value - factor * half, value + factor * half
+    if inverse is not None:
+        for name, gain in zip(found.names, inverse @ weighed(slopes, sigma) * bend, strict=True):
+            columns[f"d{name}_dy"] = gain
+    return columns
+
+
+def _variance(found: Fit, sigma: Any) -> Any:
+    if isinstance(sigma, Covariance):
+        return sigma.variances
+    return found.rss / found.dof if sigma is None else np.square(sigma)
+
+
+def weighed(slopes: Array, sigma: Any) -> Array:
+    """The slopes by what was measured of those by the parameters."""
+    if isinstance(sigma, Covariance):
+        return np.array(slopes @ sigma.whitening.T @ sigma.whitening)
+    found: Array = slopes if sigma is None else slopes / np.square(sigma)
+    return found
+
+
+def profile(found: Fit, within: Within, coverage: float = COVERAGE) -> list[tuple[float, float]]:
+    """For each parameter, the interval in which the least sum of squares, with it held there, stays near the least.
+
+    That is by less than the quantile of its coverage (Bates and Watts, Nonlinear Regression Analysis, 1988, 6.1): where
+    the model is curved, it is not symmetric. An end is a bound, or infinite, where the sum does not rise so far.
+    Raises AgradError of kind `domain` for a fit with a loss.
+    """
+    if found.loss is not None:
+        raise AgradError("domain", "profile: intervals of this kind are those of least squares, without a loss")
+    limit, scale = quantile(found, coverage), 1.0 if found.is_weighted else sqrt(found.chi2 / found.dof)
+    return [
+        tuple(_end(found, within, place, side, limit, scale) for side in (-1.0, 1.0))  # type: ignore[misc]
+        for place in range(len(found.names))
+    ]
+
+
+def _end(found: Fit, within: Within, place: int, side: float, limit: float, scale: float) -> float:
+    """One end of an interval of a profile: where the root of the rise of the sum of squares is the limit."""
+    optimize = extra("scipy.optimize", "fit", "SciPy", "science")
+    bound = float((within.low if side < 0 else within.high)[place])
+    middle, unit = float(found.values[place]), float(found.u[place])
+    if not found.free[place]:
+        return bound if bound == middle else middle
+    last = found.values
+
+    def above(way: float) -> float:
+        nonlocal last
+        value, at = _least(found, within, place, middle + side * way, last)
+        last = at if isfinite(value) else last
+        rise = max(value - found.chi2, 0.0)
+        return sqrt(rise) / scale - limit
+
+    low, high, most = 0.0, limit * unit, abs(bound - middle)
+    for _ in range(_ENDS):
+        high = min(high, most)
+        value = above(high)
+        if abs(value) <= 1e-9 * limit:
+            return middle + side * high
+        if value > 0.0:
+            way = optimize.brentq(above, low, high, xtol=1e-9 * unit, rtol=1e-10)
+            return middle + side * float(way)
+        if high == most:
+            return bound
+        low, high = high, 1.5 * high
+    return side * inf
+
+
+def _least(found: Fit, within: Within, place: int, value: float, near: Array) -> tuple[float, Array]:
+    """The least sum of squares with one parameter held, and where it is."""
+    start = near.copy()
+    start[place] = value
+    free = np.ones(len(start), dtype=bool)
+    free[place] = False
+    some = Some(found.passes, start, free)
+    if free.any():
+        start = some.whole(minimum(some, start[free], Within(within.low[free], within.high[free])))
+    chi2 = float(np.sum(found.passes.at(start)[:, -1] ** 2))
+    return (chi2 if isfinite(chi2) else inf), start

@@ -1,0 +1,452 @@
+"""The commands `fit`, which finds the parameters of models, and `last`, which says more about the latest fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+from agrad.engine.autodiff.uncertainty import (
+    correlations,
+    derived,
+    link,
+    sources,
+    uncertain,
+    uncertainty,
+)
+from agrad.engine.core.arguments import number_of
+from agrad.engine.core.context import remember_entry
+from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Hint, Note
+from agrad.engine.ops.solvers import fit_quality
+from agrad.engine.ops.solvers.fitting import Data, Errors, together
+from agrad.engine.ops.solvers.least_squares import Fit, Within
+from agrad.engine.ops.solvers.losses import LOSSES, Loss
+from agrad.engine.ops.tables import Table
+from agrad.engine.text import Grid, in_lines
+from agrad.engine.values import Array, format_number, np, shape_of, size_of
+from agrad.grammar.commands.operands import EXPRESSION, VALUE
+from agrad.grammar.commands.registry import NOTHING, Call, Session, command
+from agrad.grammar.commands.solving import TIED, plain
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.results import Estimated, Noted, Printed, text_of
+from agrad.grammar.results import Table as Lines
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
+from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, loads, replaced
+from agrad.grammar.syntax.parser import parse_expression
+from agrad.grammar.values.lists import List
+
+_METHODS = {
+    "orthogonal": "the true values are found together with the parameters",
+    "effective": "they add to the variance of what was measured",
+}
+
+
+class LastFit(NamedTuple):
+    """The latest fit of a session: the model, its parameters, and what was measured."""
+
+    model: Closure  # of the parameters, and of all else that it uses
+    parameters: list[Tensor]
+    used: dict[str, Any]
+    dof: float
+    name: str
+    y: Array
+    u: Any  # of what was measured; None where that is not known
+    found: Any = None  # the Fit itself
+    within: Any = None  # what was asked of it
+
+    def at(self, count: int, **others: Any) -> Any:
+        """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
+        return as_array(self.model(*self.parameters, **{**self.used, **others})) + np.zeros(count)
+
+
+def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any) -> LastFit:
+    """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
+    given, used = model.definition.parameters, dict[str, Any]()
+    bound = {*given}  # names that have another value each time
+
+    def function(tree: Expr, parameters: tuple[str, ...] = ()) -> Closure:
+        definition = Definition(tree.span.text, parameters, (), tree, tree.span)
+        return Closure(definition, (), model.machine, model.scopes)
+
+    def named(node: Any) -> Name | None:
+        if isinstance(node, Each | Lambda):
+            bound.update(_names(node.target) if isinstance(node, Each) else [one.name for one in node.parameters])
+        base = node
+        while isinstance(base, Attribute | Index):
+            base = base.value
+        if not isinstance(base, Name) or not any(base.id in names for names in model.scopes) or _names(node) & bound:
+            return None
+        part = Name(node.span.text, span=node.span)
+        used[part.id] = function(node)()
+        return part
+
+    tree = replaced(parse_expression(Source("model", model.__name__)), named)
+    return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u)
+
+
+def _names(tree: Any) -> set[str]:
+    """What an expression looks up."""
+    return {one.id for one in loads(tree)}
+
+
+def mistaken_constants(text: str) -> Iterator[tuple[str, str]]:
+    """The constants in a model that might be meant as parameters, each with the words of a note.
+
+    That is not e where it is the base of a power.
+    """
+    for name in sorted(_names(parse_expression(Source("model", text))) & {"tau", "e"}):
+        if re.search(rf"\b{name}\b(?!\s*(\*\*|\^))", text):
+            yield name, f"fit: {name} is the constant {format_number(CONSTANTS[name])} here, and no parameter"
+
+
+def _note_constants(session: Session, call: Call, function: Closure) -> None:
+    typed = call.node.span.text
+    for name, message in mistaken_constants(function.__name__):
+        if name not in function.definition.parameters and not any(name in names for names in function.scopes):
+            over = re.sub(r"\bover\s+", f"over {name}, ", typed, count=1)
+            fix, has_start = re.subn(r"\bfrom\s+", f"from {name}=1, ", over, count=1)
+            session.emit(Noted(Note(message, fixes=[fix if has_start else f"{fix} from {name}=1"])))
+
+
+class Asked(NamedTuple):
+    """What `fit` is asked to do: the models of all parameters, then those that others give, and what was measured."""
+
+    names: list[str]
+    tied: list[str]
+    models: list[Closure]
+    ties: list[Closure]
+    measured: list[Any]
+
+    @classmethod
+    def of(cls, call: Call) -> Asked:
+        """The operands of a command. Raises AgradError of kind `shape`."""
+        tied = str(call.options.get("tied", "")).split()
+        count = len(call.values) - len(tied)
+        models, ties = call.values[:count:2], call.values[count:]
+        names = [name for name in models[0].definition.parameters if name not in tied]
+        measured = [as_array(value) for value in call.values[1:count:2]]
+        for place, y in enumerate(measured):
+            if len(shape_of(y)) != 1 and not (len(measured) > 1 and not shape_of(y)):
+                raise call.wrong("shape", "fit: what was measured must be a vector")
+            if not shape_of(y):
+                measured[place] = OPS["reshape"].call(y, (1,))
+        return cls(names, tied, models, ties, measured)
+
+    def every(self, parameters: Sequence[Any]) -> list[Any]:
+        """The parameters, and those that they give."""
+        return [*parameters, *[as_array(tie(*parameters)) for tie in self.ties]]
+
+
+def _plain(x: Any) -> Any:
+    """A value without its graph."""
+    return x.value if isinstance(x, Tensor) else np.asarray(x)
+
+
+@command(
+    changes="session",
+    operands=EXPRESSION,
+    options={
+        "over": NOTHING,
+        "sigma": VALUE,
+        "from": VALUE,
+        "tied": VALUE,
+        "loss": dict.fromkeys(LOSSES, "as SciPy has it"),
+        "beyond": VALUE,
+        "errors": _METHODS,
+    },
+)
+def _fit(session: Session, call: Call) -> None:
+    """fit y ~ a*exp(-b*x) over a, b [with sigma s] [from a=1, b=0.1]
+    fit y ~ a*x, z ~ b*x over a in 0..1, b [tied c = 2*a] [loss huber beyond 1] [errors orthogonal]
+
+    Finds the parameters of models with the least sum of squares, as correlated uncertain values.
+
+    over: the names of the parameters, with bounds: a in 0..1
+    sigma: the standard uncertainties of y, or its covariance matrix
+    from: where to start: a=1, b=0.1
+    tied: parameters that others give: c = 2*a
+    loss: counts large residuals less: huber, soft_l1, cauchy or arctan
+    beyond: the residual from which on they count less, in units of sigma if that is known: 1
+    errors: uses the uncertainties of x, too: orthogonal or effective
+    as typed: fit y ~ a*x over a [sigma s] [from a=1]
+    example: x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit
+    """
+    asked = Asked.of(call)
+    names, function = asked.names, asked.models[0]
+    for model in asked.models:
+        _note_constants(session, call, model)
+    sigmas = _sigmas(call, asked.measured)
+    start, bounds = _starts(call, names)
+    shapes = [shape_of(value) for value in start]
+    pairs = zip(asked.models, asked.measured, strict=True)
+    parts = [last_fit(model, [], inf, "", _plain(y), None) for model, y in pairs]
+    for place, part in enumerate(parts):
+        _require_all(call, 2 * place + 1, part)
+    given = _errors(call, parts, names) if "errors" in call.options else [(None, [])] * len(parts)
+    every = [
+        name if not shape else f"{name}[{n}]"
+        for name, shape in zip(names, shapes, strict=True)
+        for n in range(size_of(shape))
+    ]
+
+    def model_of(part: LastFit, columns: Sequence[str]) -> Callable[..., Any]:
+        def model(*xs: Any) -> Any:
+            own = asked.every(_joined(xs[: len(every)], shapes))
+            return as_array(part.model(*own, **part.used | dict(zip(columns, xs[len(every) :], strict=True))))
+
+        return model
+
+    data = [
+        Data(model_of(part, columns), part.y, sigma, errors)
+        for part, (errors, columns), sigma in zip(parts, given, sigmas, strict=True)
+    ]
+    first = np.concatenate([np.ravel(value) for value in start]).tolist()
+    try:
+        within = Within.of(bounds, _loss(call, data, every, first))
+        found = together(data, every, first, within)
+        if found.problem:
+            raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
+    except AgradError as error:
+        kept = [name for name in names if name in CONSTANTS and name not in call.names]
+        error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
+        raise
+    dof = inf if found.is_weighted else float(found.dof)
+    values = _leaves(found, shapes, dof)
+    _follow(session, call, asked, found, values)
+    others = asked.every(values)[len(values) :]
+    for name, value in zip([*names, *asked.tied], [*values, *others], strict=True):
+        session.machine.bind(call.names, name, value)
+    u = sigmas[0] if np.ndim(sigmas[0]) < 2 else np.sqrt(np.diag(sigmas[0]))
+    latest = last_fit(function, [*values, *others], dof, call.operand(1).span.text, data[0].y, u)
+    remember_entry(vars(session), "fit")
+    session.fit = latest._replace(found=found, within=within)  # for `plot fit` and `last fit`
+    session.emit(Estimated(found))
+    for name, value in zip(asked.tied, others, strict=True):
+        session.emit(Printed(f"{name} = {text_of(value, session.settings)}"))
+    _note_unused(session, call, asked, parts, values, [*chain(*[columns for _, columns in given])])
+
+
+def _require_all(call: Call, place: int, part: LastFit) -> None:
+    """Refuse data with nan, with a line that leaves these points out. Raises AgradError of kind `domain`."""
+    arrays = {name: _plain(as_array(x)) for name, x in part.used.items() if isinstance(x, Tensor | List)}
+    columns = {call.operand(place).span.text: part.y}
+    columns |= {name: x for name, x in arrays.items() if np.shape(x) == part.y.shape}
+    missing = [name for name, x in columns.items() if np.isnan(x).any()]
+    if not missing:
+        return
+    kept = "ok" if "ok" not in call.names else "kept"
+    sigma = call.option("sigma")
+    each = [*columns, *([sigma.span.text] if sigma is not None and shape_of(call.options["sigma"]) else [])]
+    line = call.node.span.text
+    for name in each:
+        line = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w(\[])", f"{name}[{kept}]", line)
+    fix = f"{kept} = isfinite({' + '.join(columns)}); {line}"
+    message = f"fit: {' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} nan in some places"
+    raise call.wrong("domain", message, fix)
+
+
+def _joined(xs: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
+    """Numbers as parameters, some of which are vectors."""
+    found, rest = [], list(xs)
+    for shape in shapes:
+        own, rest = rest[: size_of(shape)], rest[size_of(shape) :]
+        found.append(OPS["stack"].call(own) if shape else own[0])
+    return found
+
+
+def _leaves(found: Fit, shapes: Sequence[Any], dof: float) -> list[Tensor]:
+    """The parameters as correlated uncertain values; those at their bounds are plain numbers."""
+    ends = np.cumsum([size_of(shape) for shape in shapes])[:-1]
+    split = [np.split(of, ends) for of in (found.values, found.u, found.free)]
+    values = [
+        uncertain(x if shape else float(x[0]), u if shape else float(u[0]), dof)
+        if free.any()
+        else tensor(x if shape else float(x[0]))
+        for x, u, free, shape in zip(*split, shapes, strict=True)
+    ]
+    kept = np.concatenate([np.full(len(free), free.any()) for free in split[2]])
+    nodes = [x.node for x in values if x.node.uncertainty is not None]
+    if nodes:
+        link(nodes, correlations(found.covariance[np.ix_(kept, kept)]))
+    return values
+
+
+def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequence[Tensor]) -> None:
+    """Correlate the parameters with what was measured, where that has uncertainties of its own."""
+    own = [y for y in asked.measured if uncertainty(y) is not None]
+    leaves = [x for x in values if x.node.uncertainty is not None]
+    if not own or "sigma" in call.options or not leaves:
+        return
+    y = own[0] if len(own) == 1 else FUNCTIONS["concat"].call(own)
+    if y.size > TIED or found.loss is not None:
+        why = "with a loss" if found.loss is not None else "of so many values"
+        session.emit(Noted(Note(f"fit: {why}, {', '.join(asked.names)} is taken to be independent")))
+        return
+    gains = [found.covariance @ fit_quality.weighed(table[:-1], sigma) for table, _, sigma in found.points()]
+    ends = np.cumsum([x.size for x in values])[:-1]
+    rows = [part for part, x in zip(np.split(np.concatenate(gains, axis=1), ends), values, strict=True) if x in leaves]
+    derived(leaves, y, np.concatenate(rows))
+
+
+def _errors(call: Call, parts: Sequence[LastFit], names: Sequence[str]) -> list[tuple[Errors | None, list[str]]]:
+    """For each model, the columns in it that have uncertainties, and their names."""
+    method, found = call.choice("errors", ""), list[tuple[Errors | None, list[str]]]()
+    for part in parts:
+        arrays = {name: as_array(value) for name, value in part.used.items() if isinstance(value, Tensor | List)}
+        u = {name: uncertainty(x) for name, x in arrays.items() if shape_of(x) == part.y.shape}
+        columns = [name for name, one in u.items() if one is not None and name not in names]
+        known = [np.broadcast_to(np.asarray(u[name]), part.y.shape) for name in columns]
+        errors = Errors(method, [arrays[name].value for name in columns], known) if columns else None
+        found.append((errors, columns))
+    if not any(columns for _, columns in found):
+        raise call.wrong(
+            "domain", "fit: no column of the model has uncertainties", Hint("x = normal(x, 0.1)   gives some")
+        )
+    return found
+
+
+def _loss(call: Call, data: Sequence[Data], names: Sequence[str], start: Sequence[float]) -> Loss | None:
+    """The loss that is asked for. Raises AgradError where nothing says which residuals are large."""
+    if "loss" not in call.options:
+        if "beyond" in call.options:
+            raise call.wrong("arity", "fit: beyond is an option of a loss", f"{call.node.span.text} loss huber")
+        return None
+    name = call.choice("loss", "huber")
+    if "beyond" in call.options:
+        scale = number_of("fit", "beyond", call.options["beyond"])
+        if not 0.0 < scale < inf:
+            raise call.wrong("domain", f"fit: beyond is positive and finite, not {format_number(scale)}")
+        return Loss(name, scale)
+    if data[0].sigma is not None:
+        return Loss(name, 1.0)
+    left = np.concatenate([np.abs(y - table[-1]) for table, y, _ in together(data, names, start).points()])
+    size = format_number(1.4826 * float(np.median(left)), 2)  # that of normal errors (Hampel, JASA 69, 1974)
+    fix = f"{call.node.span.text} beyond {size}" if float(size) > 0.0 else Hint("beyond 0.1   at the end")
+    message = "fit: without sigma, a loss needs beyond: the residual from which on it counts less"
+    raise call.wrong("domain", message, fix)
+
+
+def _note_unused(
+    session: Session,
+    call: Call,
+    asked: Asked,
+    parts: Sequence[LastFit],
+    values: Sequence[Tensor],
+    columns: Sequence[str],
+) -> None:
+    """Tell which uncertainties were not used, with what uses those of columns."""
+    for model, part in zip(asked.models, parts, strict=True):
+        known = [(name, as_array(x)) for name, x in part.used.items() if isinstance(x, Tensor | List | tuple)]
+        named = {name: behind for name, x in known if name not in asked.names and (behind := sources(x))}
+        others = sources(as_array(model(*asked.every(values))), [*values, *chain(*named.values())])
+        arrays = {name for name, x in known if shape_of(x) == part.y.shape}
+        for name in [*named, *[x.node.spell() for x in others]]:
+            if name in columns:
+                continue
+            fixes = (
+                [f"{call.node.span.text} errors orthogonal"] if name in arrays and "errors" not in call.options else []
+            )
+            told = f"fit: the uncertainty of {name} is not used: only that of what was measured is"
+            session.emit(Noted(Note(told, fixes=fixes)))
+
+
+def _starts(call: Call, names: Sequence[str]) -> tuple[list[Any], list[tuple[float, float]]]:
+    """Where the search for each parameter begins, and the bounds of each entry.
+
+    That is as given, at the present value, or in the middle of finite bounds.
+    """
+    starts, bounds = list[Any](), list[tuple[float, float]]()
+    missing: list[str] = []
+    for name in names:
+        low, high = (number_of("fit", "a bound", end) for end in call.options.get(f"in {name}", (-inf, inf)))
+        if not low < high:
+            raise call.wrong("domain", f"fit: the bounds of {name} end before they begin")
+        value = call.options.get(f"from {name}", call.names.get(name))
+        start = None if value is None else plain(call, name, value)
+        if start is None or len(shape_of(start)) > 1:
+            start = (low + high) / 2 if isfinite(low) and isfinite(high) else None
+        elif f"from {name}" not in call.options:  # the present value may be outside
+            start = np.clip(start, low, high) if shape_of(start) else min(max(float(start), low), high)
+        if start is None:
+            missing.append(name)
+            continue
+        starts.append(start)
+        bounds += [(low, high)] * size_of(shape_of(start))
+    if missing:
+        message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
+        before = "," if any(given.startswith("from ") for given in call.options) else " from"
+        fix = f"{call.node.span.text}{before} {', '.join(f'{name}=1' for name in missing)}"
+        raise AgradError("name", message, fixes=[fix])
+    return starts, bounds
+
+
+def _sigmas(call: Call, measured: Sequence[Tensor]) -> list[Any]:
+    """The uncertainties of what was measured: as given, or its own, as a matrix if these are correlated.
+
+    None where they are not known.
+    """
+    if "sigma" in call.options:
+        given = plain(call, "sigma", call.options["sigma"])
+        if len(measured) > 1 and shape_of(given):
+            raise call.wrong(
+                "shape", "fit: of several sets of data, sigma is one number", Hint("y = normal(y, s)   before")
+            )
+        return [given] * len(measured)
+    if len(measured) > 1:
+        sums = [OPS["sum"].call(y) for y in measured]
+        apart, whole = [uncertainty(x) or 0.0 for x in sums], uncertainty(sum(sums)) or 0.0
+        if not np.isclose(whole, np.linalg.norm(apart), rtol=1e-6):
+            fixes = [Hint("cat([y, z]) ~ cat([a*x, b*x])   fits them as one, with their covariances")]
+            raise AgradError("domain", "fit: the sets of data are correlated with each other", fixes=fixes)
+    return [_own(y) for y in measured]
+
+
+def _own(y: Tensor) -> Any:
+    u = uncertainty(y)
+    if u is None or np.isclose(uncertainty(OPS["sum"].call(y)), np.linalg.norm(u), rtol=1e-6):  # type: ignore[arg-type]
+        return u
+    if y.size > TIED:
+        fixes = [Hint("sigma s   at the end gives uncertainties without correlations")]
+        raise AgradError("domain", "fit: so many measured values are correlated", fixes=fixes)
+    return FUNCTIONS["covariance"].call(y).value
+
+
+# The latest fit
+
+
+@command(changes="session", options={"as": NOTHING, "coverage": VALUE})
+def _last(session: Session, call: Call) -> None:
+    """last fit [as f] [profile] [coverage 0.95]
+
+    Says more about the latest fit: chi2, its p-value, AIC, BIC, R2.
+
+    as: makes a table of the points: predicted, residual, standardized, leverage, bands, da_dy
+    profile: intervals of the parameters where the model is curved, by the profile likelihood
+    coverage: of intervals and bands: 0.95
+    example: x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a + b*x over a, b from a=1, b=1; last fit
+    """
+    latest = session.fit
+    if latest is None:
+        raise call.wrong("name", "last fit: there is no fit yet", Hint("fit y ~ a*x over a   comes first"))
+    found: Fit = latest.found
+    coverage = number_of("last", "coverage", call.options.get("coverage", fit_quality.COVERAGE))
+    if not 0.0 < coverage < 1.0:
+        raise call.wrong("domain", "last fit: coverage is between 0 and 1")
+    rows = [[name, format_number(value, 6)] for name, value in found.statistics().items() if isfinite(value)]
+    parts: list[str | Grid] = [Grid(rows, [1])]
+    if "profile" in call.options:
+        ends = fit_quality.profile(found, latest.within, coverage)
+        table = [[name, *[format_number(end, 6) for end in pair]] for name, pair in zip(found.names, ends, strict=True)]
+        parts += ["", Grid([[f"profile, {100 * coverage:g} %", "low", "high"], *table], [1, 2])]
+    if "as" in call.options:
+        inverse = fit_quality.derivatives(found)
+        pieces = [fit_quality.of_points(found, *one, coverage, inverse) for one in found.points()]
+        columns = {name: tensor(np.concatenate([piece[name] for piece in pieces])) for name in pieces[0]}
+        name = str(call.options["as"])
+        session.machine.bind(call.names, name, Table(columns, columns.values(), "the fit"))
+    session.emit(Lines(in_lines(parts)))

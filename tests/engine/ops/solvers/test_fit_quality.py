@@ -1,0 +1,114 @@
+"""What is said of a fit: statistics, the points, intervals by the profile likelihood."""
+
+import numpy as np
+import pytest
+from rows import each
+
+import agrad.engine as ag
+
+pytest.importorskip("scipy")
+
+from scipy import stats
+
+from agrad.engine.ops.solvers.fit_quality import derivatives, of_points, profile
+from agrad.engine.ops.solvers.fitting import fitted
+from agrad.engine.ops.solvers.least_squares import Within, unbounded
+from agrad.engine.ops.solvers.losses import Loss
+
+# Bates and Watts, Nonlinear Regression Analysis, 1988, A1.3: Puromycin, treated cells
+X = np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.1], 2)
+Y = np.array([76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200], dtype=float)
+
+
+def puromycin(y=Y, **more):
+    return fitted(lambda v, k: v * X / (k + X), ["v", "k"], [200.0, 0.1], y, None, **more)
+
+
+def columns_of(found):
+    (one,) = found.points()
+    return of_points(found, *one, 0.95, derivatives(found))
+
+
+def test_the_profile_intervals_of_puromycin_are_those_of_r():
+    # Venables and Ripley, Modern Applied Statistics with S, 2002, 8.5: confint of nls
+    found = puromycin()
+    np.testing.assert_allclose(found.values, [212.7, 0.06412], rtol=1e-4)
+    np.testing.assert_allclose(found.u, [6.947, 0.008281], rtol=1e-4)
+    np.testing.assert_allclose(
+        profile(found, unbounded(2)), [(197.30213, 229.29006), (0.04692517, 0.08615995)], rtol=2e-4
+    )
+
+
+def test_at_the_ends_of_a_profile_the_sum_of_squares_has_risen_by_the_quantile():
+    found = puromycin()
+    limit = stats.t.ppf(0.975, 10) ** 2 * found.rss / 10
+    for v in profile(found, unbounded(2))[0]:
+        held = fitted(lambda k, v=v: v * X / (k + X), ["k"], [0.1], Y, None)
+        assert held.rss - found.rss == pytest.approx(limit, rel=1e-7)
+    (low, high), _ = profile(found, Within.of([(200, 220), (0, 1)]))
+    assert (low, high) == (200.0, 220.0)
+
+
+def test_the_profile_of_a_linear_model_is_the_usual_interval():
+    x, y = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8])
+    found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, None)
+    half = stats.t.ppf(0.975, 4) * found.u
+    expected = np.stack([found.values - half, found.values + half], axis=1)
+    np.testing.assert_allclose(profile(found, unbounded(2)), expected, rtol=1e-7)
+
+
+@each("sigma", [None, 0.2])
+def test_statistics_are_those_of_the_likelihood(sigma):
+    x, y = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8])
+    found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, sigma)
+    told, residuals = found.statistics(), y - np.polyval(np.polyfit(x, y, 1), x)
+    s = np.sqrt(np.mean(residuals**2)) if sigma is None else sigma
+    likely, count = np.sum(stats.norm.logpdf(residuals, scale=s)), 3 if sigma is None else 2
+    assert told["log_likelihood"] == pytest.approx(likely)
+    assert told["aic"] == pytest.approx(2 * count - 2 * likely)
+    assert told["bic"] == pytest.approx(count * np.log(6) - 2 * likely)
+    assert told["s"] == pytest.approx(np.sqrt(np.sum(residuals**2) / 4))
+    if sigma is None:
+        assert np.isnan(told["p_value"])
+    else:
+        assert told["p_value"] == pytest.approx(stats.chi2.sf(found.chi2, 4))
+
+
+def test_leverage_and_bands_are_those_of_the_hat_matrix():
+    x, y, s = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8]), np.array([0.1, 0.2, 0.1, 0.3, 0.1, 0.1])
+    for sigma in (None, s, np.diag(s**2)):
+        found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, sigma)
+        columns, design = columns_of(found), np.stack([np.ones(6), x], axis=1)
+        w = np.ones(6) if sigma is None else 1 / s
+        q, _ = np.linalg.qr(design * w[:, None])
+        leverage, residual = np.sum(q**2, axis=1), y - design @ found.values
+        variance = found.rss / 4 if sigma is None else s**2
+        np.testing.assert_allclose(columns["leverage"], leverage, rtol=1e-9)
+        np.testing.assert_allclose(columns["residual"], residual, atol=1e-12)
+        np.testing.assert_allclose(columns["standardized"], residual / np.sqrt(variance * (1 - leverage)), rtol=1e-9)
+        factor = stats.t.ppf(0.975, 4) if sigma is None else stats.norm.ppf(0.975)
+        half = factor * np.sqrt(variance * leverage)
+        np.testing.assert_allclose(columns["confidence_high"] - columns["predicted"], half, rtol=1e-9)
+        half = factor * np.sqrt(variance * (1 + leverage))
+        np.testing.assert_allclose(columns["predicted"] - columns["prediction_low"], half, rtol=1e-9)
+
+
+@each("loss", [None, Loss("cauchy", 10.0), Loss("huber", 10.0)])
+def test_a_parameter_changes_with_a_datum_as_another_fit_says(loss):
+    within = unbounded(2, loss)
+    columns = columns_of(puromycin(within=within))
+    for place in (0, 1, 7):
+        ends = [puromycin(Y + step * (np.arange(12) == place), within=within).values for step in (1e-3, -1e-3)]
+        slopes = (ends[0] - ends[1]) / 2e-3
+        np.testing.assert_allclose([columns[name][place] for name in ("dv_dy", "dk_dy")], slopes, rtol=1e-5, atol=1e-9)
+
+
+def test_a_parameter_at_its_bound_does_not_change_with_a_datum():
+    found = puromycin(within=Within.of([(0, 200), (0, 1)]))
+    assert not columns_of(found)["dv_dy"].any()
+    assert profile(found, Within.of([(0, 200), (0, 1)]))[0] == (200.0, 200.0)
+
+
+def test_a_profile_with_a_loss_is_refused():
+    with pytest.raises(ag.AgradError, match="without a loss"):
+        profile(puromycin(within=unbounded(2, Loss("huber", 10.0))), unbounded(2))
