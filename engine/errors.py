@@ -21,6 +21,7 @@ Kind = Literal[
     "arity",
     "type",
     "shape",
+    "unit",
     "domain",
     "freed",
     "stale",

@@ -9,9 +9,9 @@ from itertools import islice
 from math import nan
 from typing import Any, Literal, TypeAlias
 
-from agrad.engine import autodiff
+from agrad.engine import autodiff, units
 from agrad.engine.core.context import current
-from agrad.engine.core.graph import Node, Uncertainty
+from agrad.engine.core.graph import Node, Uncertainty, Units
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Note
@@ -250,7 +250,11 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
         truth = as_truth(value)
         if truth is not value:
             return str(truth)
-        return format_value(value.value, settings.precision, uncertainty_of(value))
+        number, u, unit = value.value, uncertainty_of(value), units.quantity.unit_of(value) if Units.exist else None
+        if unit is None:
+            return format_value(number, settings.precision, u)
+        u = None if u is None else u / float(unit.factor)
+        return f"{format_value(units.quantity.in_unit(number, unit), settings.precision, u)} {unit.text}"
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int) and value.bit_length() > 1023:
@@ -316,10 +320,13 @@ class Answer(Struct, eq=False):
     kind: str = ""
     derivatives: Mapping[tuple[str, ...], Value] = {}
     unreached: Sequence[str] = ()
+    units: Mapping[tuple[str, ...], str] = {}
 
     @property
     def matrix(self) -> Any:
         """The Hessian as one matrix: of one array, or of numbers alone; None where it is made of blocks."""
+        if self.units:
+            return None
         blocks = {by: block for by, block in self.derivatives.items() if len(by) == 2}
         if len(blocks) == 1:
             return next(iter(blocks.values()))
@@ -327,6 +334,11 @@ class Answer(Struct, eq=False):
             return None
         names = [by[0] for by in self.derivatives if len(by) == 1]
         return [[blocks.get((x, y), blocks.get((y, x))) for y in names] for x in names]
+
+    def unit(self, name: str) -> str:
+        """The unit of a derivative by its name, behind a blank; empty for none."""
+        named = {derivative_name(self.kind, by): unit for by, unit in self.units.items() if unit}
+        return f" {named[name]}" if name in named else ""
 
     def parts(self) -> Iterator[tuple[str, Value]]:
         """Each derivative with its name; the Hessian as one matrix, if it is one."""

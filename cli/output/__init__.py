@@ -207,7 +207,7 @@ def answer(found: Answer, settings: Settings, bare: bool) -> Iterator[str]:
     """The lines of a value and its derivatives, `18` and `d/da = 12`; `bare` gives the numbers alone."""
     yield Shown(found.value).text(settings)
     for name, slope in found.parts():
-        text = format_value(slope, settings.precision)
+        text = format_value(slope, settings.precision) + (found.unit(name) if not bare else "")
         yield text if bare else f"{name} = {text}"
 
 

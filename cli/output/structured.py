@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product, zip_longest
 from typing import Any
 
+from agrad.engine import units
+from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain, plain_fields
 from agrad.engine.text import csv_lines, latex_name
@@ -37,6 +40,9 @@ def answer_line(found: results.Answer, settings: results.Settings) -> str:
         own["derivatives"] = {",".join(by): part for by, part in derivatives.items() if len(by) > 1}
     if kind == "hessian":
         own["hessian"] = {x: {y: _block(found, x, y) for y in first} for x in first}
+    if found.units:
+        named = {",".join(by): unit for by, unit in found.units.items()}
+        own["grad_unit"] = {by: unit for by, unit in named.items() if unit}
     return _line(fields | plain_fields(own, "", nonfinite), nonfinite)
 
 
@@ -108,8 +114,12 @@ def _plot(plot: results.Plot, name: str, nonfinite: dict[str, str]) -> dict[str,
 def _value(value: Any, settings: results.Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Numbers and arrays as `value`, anything else as its text."""
     try:
-        fields = {"value": plain(as_truth(value), "value", nonfinite)}
         u = results.uncertainty_of(value)
+        if Units.exist and (unit := units.quantity.unit_of(value)) is not None:
+            value, u = units.quantity.in_unit(value.value, unit), None if u is None else u / float(unit.factor)
+            more = {} if u is None else {"u": plain(u, "u", nonfinite)}
+            return {"value": plain(value, "value", nonfinite), **more, "unit": unit.text}
+        fields = {"value": plain(as_truth(value), "value", nonfinite)}
         return fields if u is None else fields | {"u": plain(u, "u", nonfinite)}
     except AgradError:
         return {"text": results.whole_text_of(value, settings)}
@@ -131,8 +141,10 @@ def answer_table(found: results.Answer, precision: int | None) -> str:
     Raises AgradError of kind `type` for what is not a number.
     """
     columns: dict[str, list[str] | str] = {}
-    for name, part in (("value", found.value), *found.parts()):
-        columns |= _columns(name, _numbers(part), precision)
+    value, unit = units.quantity.shown(found.value) if Units.exist else (found.value, "")
+    for name, part in ((f"value ({unit})" if unit else "value", value), *found.parts()):
+        above = found.unit(name).strip()
+        columns |= _columns(f"{name} ({above})" if above else name, _numbers(part), precision)
     rows = max((len(column) for column in columns.values() if isinstance(column, list)), default=1)
     cells = [[column] * rows if isinstance(column, str) else column for column in columns.values()]
     return csv_lines([columns, *zip_longest(*cells, fillvalue="")]).removesuffix("\n")
@@ -178,13 +190,24 @@ def answer_latex(
     found: results.Answer, precision: int | None, written: Callable[[Sequence[str]], str]
 ) -> Iterator[str]:
     """The same lines as formulas, for between dollar signs; `written` gives what a result is computed by."""
-    yield _equation([written(()), _formula(_numbers(found.value), precision)])
+    value, unit = units.quantity.shown(found.value) if Units.exist else (found.value, "")
+    yield _equation([written(()), _formula(_numbers(value), precision) + _unit_in_latex(unit)])
     for by, part in found.derivatives.items():
         if found.kind != "hessian" or found.matrix is None or len(by) == 1:
             text = written(by) if found.kind in ("grad", "order", "hessian") else ""
-            yield _equation([_operator(found.kind, by), text, _formula(_numbers(part), precision)])
+            number = _formula(_numbers(part), precision) + _unit_in_latex(found.units.get(by, ""))
+            yield _equation([_operator(found.kind, by), text, number])
     if found.kind == "hessian" and found.matrix is not None:
         yield f"H = {_formula(_numbers(found.matrix), precision)}"
+
+
+def _unit_in_latex(unit: str) -> str:
+    """A unit behind a number, upright: `\\,\\mathrm{m/s^{2}}`."""
+    if not unit:
+        return ""
+    powers = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(units.unit.DIGITS)}}}", unit)
+    signs = {"·": r"\cdot ", "µ": r"\mu ", "Ω": r"\Omega ", "°": r"{}^\circ ", "Å": r"\text{Å}", "%": r"\%", "_": r"\_"}
+    return rf"\,\mathrm{{{''.join(signs.get(sign, sign) for sign in powers)}}}"
 
 
 def _equation(sides: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 from weakref import ref
 
-from agrad.engine import autodiff, core
+from agrad.engine import autodiff, core, units
 from agrad.engine.autodiff.reverse import HOOKED, Watch, by_leaves, walk, walk_values
 from agrad.engine.core.context import Context, current, next_stamp
 from agrad.engine.core.dispatch import compute
@@ -21,6 +21,7 @@ from agrad.engine.core.graph import (
     Node,
     Roots,
     Storage,
+    Units,
     alive,
     collect,
     free,
@@ -87,6 +88,8 @@ def backward(
             autodiff.anomalies.say_not_finite(order, {node: seed}, found)
         if replay is not None:
             replay.walked(node)
+    if Units.exist:
+        units.quantity.note_gradients(node, found, fresh)
     # With create_graph, a gradient without a graph depends on nothing.
     behind = order if of_numbers is None and order else found
     _collect(found, None if create_graph else _storage_of(node, behind, cut), fresh, context)
@@ -136,6 +139,8 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     if current().listener is not None or current().anomalies:
         autodiff.anomalies.say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
+    if Units.exist:
+        results = tuple(units.quantity.with_unit(result, y, [x]) for result, x in zip(results, wanted, strict=True))
     return results[0] if single else results
 
 

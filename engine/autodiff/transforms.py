@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.autodiff.anomalies import say_not_finite
 from agrad.engine.autodiff.backward import grad as gradients
 from agrad.engine.autodiff.backward import or_zeros, paths, result_of, zeros
@@ -25,7 +26,7 @@ from agrad.engine.autodiff.forward_mode import push, push_along
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import afford, current, scope
 from agrad.engine.core.dispatch import composed, operand
-from agrad.engine.core.graph import Node, alive, collect, new_node, oldest, reachable, roots_of
+from agrad.engine.core.graph import Node, Units, alive, collect, new_node, oldest, reachable, roots_of
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.guards import note_read
 from agrad.engine.core.op import OPS, Function
@@ -135,6 +136,8 @@ def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
 def _by_each(name: str, y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequence[Any]]) -> Any:
     xs, single = _inputs(name, y, x)
     results = derive(xs)
+    if Units.exist and name == "jacobian":
+        results = [units.quantity.with_unit(result, y, [by]) for result, by in zip(results, xs, strict=True)]
     return results[0] if single else tuple(results)
 
 
@@ -411,6 +414,8 @@ def _entered(value: Any) -> Tensor:
     if isinstance(value, Tensor) and value.node.recorded and current().tracing is not None:
         return _linked("own", value, True)  # an argument of the function being traced, which requires no gradient
     made = tensor(value, requires_grad=True)
+    if isinstance(value, Tensor) and Units.exist:
+        units.quantity.keep(value.node, made.node)
     if isinstance(value, Tensor):
         inherit(made.node, (value.node,))  # so that the result knows what it was computed from
     return made

@@ -766,6 +766,7 @@ def row(
         "array": scalar,
         "reach": "whole" if moves else "mixed" if scalar is None else "pointwise",
         "keeps_numbers": moves and len(called.operands) == 1 and not called.variadic,
+        **({"units": "a -> a"} if moves and len(called.operands) == 1 and not called.variadic else {}),
         "samples": _SAMPLES.get(of_numbers, ((), ()))["domain" in facts],
         **dict.fromkeys(("scalar", "prepare", "scatter")),
         **({} if rules else {"derivative": "none: the result does not require grad"}),

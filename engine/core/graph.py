@@ -64,6 +64,14 @@ class Extra:
     keeps = False  # a computed value whose gradient is retained
     recorded = False  # a leaf that represents a computed value, though it requires no gradient
     storage: Storage | None = None
+    unit: Any = None  # a Unit: of a leaf, and of a value that was inferred; see `agrad.engine.units`
+    grad_unit: Any = None  # that of its gradient
+
+
+class Units:
+    """Whether there is any unit: if not, no graph is searched for them."""
+
+    exist = False
 
 
 class Uncertainty(Extra):
@@ -230,6 +238,8 @@ class Node:
     cache_slot = _of_few("cache_slot")
     hooks = _of_few("hooks")  # the functions that a backward calls with the gradient, each with its number
     is_parameter = _of_few("is_parameter")  # whether it is a leaf that a module lists among its parameters
+    unit = _of_few("unit")
+    grad_unit = _of_few("grad_unit")
     storage = _of_few("storage")  # the versions of its data, if they are shared or were written
 
     def _more(self) -> Extra:

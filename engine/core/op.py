@@ -316,6 +316,10 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     parts: Function | None = None  # of many operands: (g, attributes) -> the cotangents of all at once, of a plain g
     formula: Function | None = None  # on terms: how it is written on paper, if not by its operator or its name
     fails: Failure = Failure()
+    # What scaling it obeys, and so what units it takes and gives, as text in the manner of einsum: "a, b -> a/b". A
+    # letter is any unit, 1 none, `-` an operand that is not looked at; a star stands for all operands from there on. Or
+    # a function of operands and attributes that gives the text. The default refuses all units.
+    units: str | Function = "1* -> 1"
     variadic: bool = computed()
     python_raises: bool = computed()  # whether that expression raises where IEEE 754 has an answer: divided by 0
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out

@@ -13,9 +13,21 @@ from contextlib import ContextDecorator
 from itertools import repeat, starmap
 from typing import TYPE_CHECKING, Any, Self
 
-from agrad.engine import core
+from agrad.engine import core, units
 from agrad.engine.core.context import current, scope
-from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_node, roots_of, sharers, together, touch
+from agrad.engine.core.graph import (
+    Gradient,
+    Node,
+    Roots,
+    Storage,
+    Units,
+    leaf,
+    new_node,
+    roots_of,
+    sharers,
+    together,
+    touch,
+)
 from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, note_read, number, take_out, truth
 from agrad.engine.core.versions import mark_written, share_storage, supersede
 from agrad.engine.errors import AgradError, Hint
@@ -104,6 +116,8 @@ class Tensor(Methods):
     @property
     def data(self) -> Value:
         """The value, read only: a float, or a view of the array that refuses writes; of a mask its booleans."""
+        if Units.exist:
+            units.quantity.plain_number(self)
         value = self._taken()
         if not is_mask(value):
             return self.read_only()
@@ -237,6 +251,8 @@ class Tensor(Methods):
         alias.stamp, alias.name = self.node.stamp, self.node.name
         inherit(alias, (self.node,))
         share_storage(self.node, alias)
+        if Units.exist:
+            units.quantity.keep(self.node, alias)
         return bare(alias)
 
     @property
@@ -250,6 +266,8 @@ class Tensor(Methods):
 
     def item(self) -> float:
         """The one entry as a float."""
+        if Units.exist:
+            units.quantity.plain_number(self)
         return _entry_of(self._taken())
 
     def _number(self) -> float:
@@ -258,6 +276,8 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """The entries as (nested lists of) floats; of a mask, booleans."""
+        if Units.exist:
+            units.quantity.plain_number(self)
         value = outward(self._taken())
         return value if isinstance(value, float) else value.tolist()
 
@@ -269,6 +289,8 @@ class Tensor(Methods):
         return self.item()
 
     def __int__(self) -> int:
+        if Units.exist:
+            units.quantity.plain_number(self)
         choose(self.node, self._number(), integer)
         return int(self._number())
 
@@ -316,6 +338,8 @@ class Tensor(Methods):
     def _set(self, value: object, way: str) -> None:
         if self.node.op is not None:
             raise AgradError("leaf", f"{self.node.spell()} was computed: only a leaf can be set")
+        if Units.exist:
+            units.quantity.fitting(self.node, value)
         self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), way)
 
     def copy_(self, value: object) -> Tensor:
@@ -329,6 +353,8 @@ class Tensor(Methods):
                 raise AgradError("shape", f"copy_: {self.node.spell()} has shape {shapes}")
             return self.adopt(value.expand(self.shape) if value.shape != self.shape else value.clone())
         self._check_writable("copy_")
+        if Units.exist and not (type(value) is float and value == 0.0):
+            units.quantity.fitting(self.node, value)
         source = value.node if isinstance(value, Tensor) else None
         self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "copy_", True, source)
         return self
@@ -493,14 +519,16 @@ def gradient_of(node: Node) -> Gradient | None:
     """The accumulated gradient of a node: see `Node.grad`."""
     found = node.collected
     if found is None or isinstance(found, Gradient):
+        if found is not None and found.value is not None and node.grad_unit is not None:
+            found.value.node.recorded, found.value.node.unit = True, node.grad_unit
         return found
     number, storage, stamp = found
     value = new_node(None, (), None, number, (), False)
     value.origin = value.guard = None  # plain data, without guards
     value.seq, value.stamp = node.seq, stamp  # at least as old as the backward pass, so that a write to it is logged
     value.storage = storage
-    node.collected = gradient = Gradient(bare(value), (number,))
-    return gradient
+    node.collected = Gradient(bare(value), (number,))
+    return gradient_of(node)
 
 
 def _variable(node: Node) -> Tensor | None:

@@ -9,9 +9,11 @@ from json import dumps
 from math import floor, inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.autodiff.distributions import NORMAL
 from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, correlations, second_order, together
 from agrad.engine.compile import compile as compiled
+from agrad.engine.core.graph import Units
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
@@ -71,14 +73,22 @@ class Budget(NamedTuple):
     expanded: float  # half of the width of the interval with the stated coverage
     second: Second | None
     samples: Sampled | None = None
+    units: tuple[tuple[str, str], ...] = ()  # of each source and of dy/dx by it, last of the number; none without units
 
     def rows(self) -> list[tuple[str, ...]]:
         """The sources in words, below their heads: a column for each head that says something about them."""
         cells = []
         for row in self.sources:
-            numbers = [format_number(x, 4) for x in (row.u, row.sensitivity, row.contribution)]
+            numbers = [
+                format_number(row.value),
+                *[format_number(x, 4) for x in (row.u, row.sensitivity, row.contribution)],
+            ]
+            if self.units:
+                own, slope = self.units[len(cells)]
+                ends = (own, own, slope, self.units[-1][0])
+                numbers = [f"{number} {unit}".strip() for number, unit in zip(numbers, ends, strict=True)]
             dof = format_number(row.dof, 4) if isfinite(row.dof) else ""
-            cells.append([row.name, row.where, format_number(row.value), *numbers, f"{100 * row.share:.1f} %", dof])
+            cells.append([row.name, row.where, *numbers, f"{100 * row.share:.1f} %", dof])
         columns = [*zip(_HEAD, *cells, strict=True)]
         if len(set(columns[1])) == 2:  # all in one place
             del columns[1]
@@ -86,13 +96,13 @@ class Budget(NamedTuple):
 
     def parts(self) -> list[str | Grid]:
         """The table, a line for each source, and what follows from it."""
-        rows = self.rows()
+        rows, unit = self.rows(), f" {self.units[-1][0]}".rstrip() if self.units else ""
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
         how = ", with correlated sources as one" if self.correlated else ""
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
         lines = [
-            f"\n{self.name} = {format_uncertain(self.value, self.u)}   u = {u}{dof}",
-            f"expanded uncertainty U = {wide}   k = {k}, coverage {format_number(self.coverage, 4)}",
+            f"\n{self.name} = {format_uncertain(self.value, self.u)}{unit}   u = {u}{unit}{dof}",
+            f"expanded uncertainty U = {wide}{unit}   k = {k}, coverage {format_number(self.coverage, 4)}",
         ]
         if self.second is not None:
             more = self.second.u
@@ -125,7 +135,8 @@ class Budget(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The budget for JSON; what is not finite, or was not asked for, is null."""
-        return {"budget": plain_fields(self, "", {})}
+        found = plain_fields(self, "", {})
+        return {"budget": found if self.units else {name: part for name, part in found.items() if name != "units"}}
 
     def json(self) -> str:
         """One object."""
@@ -179,7 +190,34 @@ def budget(y: Any, coverage: float = 0.95, order: int = 1, k: float | None = Non
         second = second_order(y, found) if order > 1 else None
         expanded = k * (u if second is None else second.with_first(u))
         correlated = len(found.groups) < len(rows)
-        return Budget(y.node.spell(), y.item(), u, rows, dof, correlated, coverage, k, expanded, second)
+        made = Budget(y.node.spell(), y._number(), u, rows, dof, correlated, coverage, k, expanded, second)
+        return _in_units(made, y, found) if Units.exist else made
+
+
+def _in_units(found: Budget, y: Tensor, sources: Sources) -> Budget:
+    """The budget with each number in its unit: those of the sources, of the result, and of one over the other."""
+    result, *each = [one or units.quantity.ONE for one in units.quantity.infer([y.node, *sources.nodes])]
+    each = [unit for unit, node in zip(each, sources.nodes, strict=True) for _ in np.ndindex(node.shape)]
+    slopes, scale = [units.quantity.over(result, [unit]) for unit in each], float(result.factor)
+    rows = [
+        row._replace(
+            value=unit.of_si(row.value),
+            u=row.u / float(unit.factor),
+            sensitivity=slope.of_si(row.sensitivity),
+            contribution=row.contribution / scale,
+        )
+        for row, unit, slope in zip(found.sources, each, slopes, strict=True)
+    ]
+    texts = [*[(unit.text, slope.text) for unit, slope in zip(each, slopes, strict=True)], (result.text, "")]
+    second = found.second and found.second._replace(bias=found.second.bias / scale, u=found.second.u / scale)
+    return found._replace(
+        value=result.of_si(found.value),
+        u=found.u / scale,
+        expanded=found.expanded / scale,
+        sources=rows,
+        second=second,
+        units=tuple(texts) if any(map(any, texts)) else (),
+    )
 
 
 def _check(coverage: float, k: float | None) -> None:
@@ -365,7 +403,8 @@ def sampled(
         assert found is not None
         function = _function(y, found)
         while holds is None and len(values) < most:  # until the ends are known well enough (clause 7.9)
-            values = np.append(values, function(_draws(found, count, rng)))
+            drawn, unit = function(_draws(found, count, rng)), units.quantity.unit_of(y) if Units.exist else None
+            values = np.append(values, drawn if unit is None else drawn / float(unit.factor) - float(unit.zero or 0))
             off, doubt = np.array([_compared(values, *pair) for pair in zip(tails, expected, strict=True)]).T
             holds = True if np.all(off + doubt <= tolerance) else False if np.any(off - doubt > tolerance) else None
     low, high = _shortest(values, linear.coverage) if shortest else np.quantile(values, tails).tolist()

@@ -35,10 +35,11 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.autodiff.backward import paths as nodes_between
 from agrad.engine.autodiff.reverse import Flight, contributions, spread_to
-from agrad.engine.core.graph import Node, collect, leading_to, reachable
+from agrad.engine.core.graph import Node, Units, collect, leading_to, reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
 from agrad.engine.inspect.backward_trace import Rule, labelled, named, plain, short, statement
@@ -474,6 +475,7 @@ class Explanation(NamedTuple):
     derivatives: tuple[Derivative, ...]
     left_out: int = 0
     unreached: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()  # what is said of them; the numbers are in SI units
 
     def text(self, precision: int | None = 10, width: int = 80) -> str:
         """One derivative after the other, in lines of at most `width` characters."""
@@ -495,6 +497,7 @@ class Explanation(NamedTuple):
             legend.append(f"… and by {self.left_out:,} more")
         if self.unreached:
             legend.append(f"not reached: {', '.join(self.unreached)}")
+        legend += self.units
         return "\n".join([fit("\n".join(lines), width).replace(_GLUE, " "), *legend])
 
     def __repr__(self) -> str:
@@ -525,7 +528,15 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
         for x, gradient in zip(inputs, gradients, strict=True)
     ]
     unreached = tuple([named(node) for node in all_leaves if node not in reached and not wrt])
-    return Explanation(tuple(derivatives), len(every) - len(inputs), unreached)
+    told = _in_si(root, inputs, [f"d({one.of})/d({one.by})" for one in derivatives]) if Units.exist else ()
+    return Explanation(tuple(derivatives), len(every) - len(inputs), unreached, told)
+
+
+def _in_si(root: Tensor, inputs: Sequence[Tensor], names: Sequence[str]) -> tuple[str, ...]:
+    """In which units the numbers are: those of the SI."""
+    of, *by = [units.unit.si(one.dim if one else {}) for one in units.quantity.infer([x.node for x in (root, *inputs)])]
+    told = [f"{name} in {text}" for name, x in zip(names, by, strict=True) if (text := units.unit.quotient(of, x).text)]
+    return (f"in SI units: {', '.join(told)}",) if told else ()
 
 
 def _factors(path: Path, precision: int | None) -> str:

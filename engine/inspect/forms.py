@@ -170,6 +170,8 @@ def _node_in_json(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[s
         "operands": _operands(node, shown),
         "value": shown(node.value, "value"),
         "grad": shown(node.gradient, "grad"),
+        **({"unit": node.value.unit} if node.value and node.value.unit else {}),
+        **({"grad_unit": node.gradient.unit} if node.gradient and node.gradient.unit else {}),
         **{name: getattr(node, name) for name in STATE},
     }
     if node.change:

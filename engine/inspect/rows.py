@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agrad.engine.core.graph import Node, collect
-from agrad.engine.core.tensor import Tensor
+from agrad.engine import units
+from agrad.engine.core.graph import Node, Units, collect
+from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.nodes import through
@@ -39,12 +40,13 @@ class ValueSummary(NamedTuple):
 
     shape: Shape
     value: Value | None  # None where there are more than a few entries, or where it is gone
+    unit: str = ""
 
     def text(self, precision: int | None = 10) -> str:
         """The entries on one line, or the shape."""
         if self.value is None:
             return format_shape(self.shape)
-        return " ".join(format_value(self.value, precision).split())
+        return " ".join([*format_value(self.value, precision).split(), *([self.unit] if self.unit else [])])
 
 
 class GuardRow(NamedTuple):
@@ -132,6 +134,12 @@ def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
     return words if len(words) == len(operands) else [*words[:3], "…", *words[3:]]
 
 
+def _shown(value: Tensor) -> ValueSummary:
+    """A value in its unit."""
+    number, unit = units.quantity.shown(value)
+    return _summary(number)._replace(unit=unit)
+
+
 def _summary(value: Value) -> ValueSummary:
     """A value with a copy of its entries, if they are few."""
     shape = shape_of(value)
@@ -207,11 +215,11 @@ class GraphRows:
             shape=node.shape,
             operands=tuple([self._operand(through(x), node) for x in node.inputs]),
             saves=self._saves(node) if computed and node.requires_grad else (),
-            value=None if value is None else _summary(value),
+            value=None if value is None else _shown(bare(node, value)) if Units.exist else _summary(value),
             leaf=not computed,
             requires_grad=node.requires_grad,
             keeps_grad=node.keeps_grad,
-            gradient=None if gradient is None else _summary(gradient),
+            gradient=None if gradient is None else _shown(node.grad.value) if Units.exist else _summary(gradient),  # type: ignore[union-attr]
             version=written.version if written else 0,
             written_by=_in_words(written.by) if written else None,
             freed_by=None if node.freed is None else _in_words(node.freed),

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from agrad.engine import autodiff
+from agrad.engine import autodiff, units
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
 from agrad.engine.core.context import current, remember_random
 from agrad.engine.core.dispatch import in_family, shape_of_any
-from agrad.engine.core.graph import Uncertainty
+from agrad.engine.core.graph import Uncertainty, Units
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
@@ -94,6 +94,8 @@ def make_tensor(data: Any, /, requires_grad: Any = False, dtype: Any = None, dev
     """A leaf from a number, nested lists or an array. Every number is a float64; an array of truths is a mask."""
     is_leaf = truth_of("tensor", "requires_grad", requires_grad)
     made = autodiff.uncertainty.as_leaf(data) if is_leaf and Uncertainty.exists else tensor(data, is_leaf)
+    if Units.exist and isinstance(data, Tensor) and made is not data:
+        units.quantity.keep(data.node, made.node)
     return made if dtype is None else of_type(made, dtype)
 
 

@@ -14,7 +14,7 @@ row, composed = in_family("graph")
 
 def _copy(name: str, doc: str, **facts: Any) -> Function:
     copied = {"scalar": float, "array": lambda x: x.copy(), "role": "copy", **facts}
-    return row(name, "x", doc=doc, **copied)
+    return row(name, "x", units="a -> a", doc=doc, **copied)
 
 
 _ONWARD = {"x": ("", onward)}
@@ -35,6 +35,7 @@ stop: Function = _copy("stop", "x itself, recorded, with no derivative by what i
 depends: Function = row(
     "depends",
     "x; on",
+    units="a -> a",
     title="Gradient",
     scalar=lambda x, on: x,
     array=lambda x, on: x.copy(),

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, behind
+from agrad.engine.core.graph import Node, Units, behind
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
@@ -71,6 +72,8 @@ def closed_over(
         outside = [*filter(is_outside, behind([y.node], links=links))]
         handles = [(node, node.known_handle()) for node in outside]  # through which a replay renews an array
         same = [bare(x, x.value if x.shape else None) if known is None else known for x, known in handles]
+        if Units.exist:
+            units.quantity.plain_only([y, *same], what)
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
         example = joined([vector_of(flat(x)) for x in same]) if same else np.zeros(0)
         given = entered(example)

@@ -20,11 +20,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from agrad.engine import units
 from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.autodiff.transforms import refuse_lost
 from agrad.engine.core import graph
 from agrad.engine.core.context import Tracing, current, scope
-from agrad.engine.core.graph import Guard, Node, alive, collect, collecting_later, leaf, new_node, sharers
+from agrad.engine.core.graph import Guard, Node, Units, alive, collect, collecting_later, leaf, new_node, sharers
 from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import bits, look_behind, note_read, take
 from agrad.engine.core.numpy_warnings import quiet
@@ -128,6 +129,8 @@ def traced(
                 raise AgradError("type", f"a function whose result is {describe(one)}, not a number or an array")
         for x in xs:
             check_unwritten(x.node)
+        if Units.exist:
+            units.quantity.plain_only([*examples, *results], "what is compiled or solved")
         yield [one if isinstance(one, Tensor) else tensor(one) for one in results], xs
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.context import current
+from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError
 from agrad.grammar import loops
 from agrad.grammar.run.code import of_body
@@ -79,7 +80,7 @@ class HotLoop:
 
     def _run_compiled(self) -> None:
         """Run as many of the next iterations as take the same path, except the last."""
-        if len(self.numbers) - self.position < WORTH:
+        if len(self.numbers) - self.position < WORTH or Units.exist:  # units are inferred over what is recorded
             self._due = len(self.numbers)
             return
         clock = current().clock

@@ -21,8 +21,9 @@ from itertools import count
 from types import CodeType
 from typing import Any
 
-from agrad.engine import autodiff
+from agrad.engine import autodiff, units
 from agrad.engine.errors import AgradError, Label
+from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.places import CUT, THUNK, File
 from agrad.grammar.runtime import notes
@@ -254,6 +255,26 @@ class _Generator(Nodes):
                 found = self.cut(found, one.left.span)
             found = self.operation(one, found, level + (min(len(chain), 5) if found is None else 0))
         return found
+
+    def _quantity(self, node: ast.Quantity, level: int) -> Any:
+        """A value with a unit, unless the first name of the unit has a value: then it is a product."""
+        span, names = node.span, syntax.units.names_in(node.unit)
+        if self.is_own(names[0]):
+            return self.expr(syntax.units.product(node), level)
+        made = self.detail(units.quantity.quantity, span)
+        values = [made, self.expr(node.value, level), self.constant(node.unit, span)]
+        given = self.do("call", (2, ()), values, span)
+        if names[0][0] == "°":
+            return given
+        return self.at(
+            py.IfExp(self.do("valued", tuple(names), [], span), self.expr(syntax.units.product(node), level), given),
+            span,
+        )
+
+    def _conversion(self, node: ast.Conversion, level: int) -> Any:
+        """`x to km/h`."""
+        made, span = self.detail(units.quantity.converted, node.span), node.span
+        return self.do("call", (2, ()), [made, self.expr(node.value, level), self.constant(node.unit, span)], span)
 
     def operation(self, node: ast.Binary, left: Any, level: int) -> Any:
         """An operator, applied by a helper; `left`: the expression on the left, if there is one already.

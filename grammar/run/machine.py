@@ -17,9 +17,10 @@ from sys import _getframe
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, remember_order, scope
-from agrad.engine.core.graph import touch
+from agrad.engine.core.graph import Units, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
 from agrad.engine.core.tensor import Tensor, is_truth, tensor
@@ -78,6 +79,7 @@ class Machine:
         self.expecting = 0  # how many `fails` blocks are running
         self.calling = 0  # how many functions of the user the engine is calling
         self.adapters: dict[Any, Any] = {}  # how functions of the engine are called
+        self.given = False  # whether the text is the value of a name on the command line
         self.running = Running(session.watch, self._look) if session is not None else None
         self.builtins: dict[str, Any] = {
             ".type": type,
@@ -477,7 +479,7 @@ class Machine:
     @staticmethod
     def on_near(site: tuple[None, Span], left: Any, right: Any, *tolerance: Any) -> bool:
         """`a ~= b +- t`."""
-        near = [as_tensor(one, "a tolerance").item() for one in tolerance]
+        near = [operations.tolerance(left, one) for one in tolerance]
         return operations.is_near(as_array(left), as_array(right), near[0] if near else None)
 
     def on_test(self, site: tuple[str, Span], left: Any, right: Any) -> bool:
@@ -871,6 +873,19 @@ class Machine:
             return self.session.record.result(int(name[1:]), name, span)
         raise self.unknown(name, span)
 
+    def on_valued(self, site: tuple[tuple[str, ...], Span]) -> bool:
+        """Whether the first name of a unit has a value, so that the unit is a product; notes what has both meanings."""
+        names, span = site
+        both = [name for name in names if name in self.session.names and not self.given]
+        is_product = names[0] in both
+        if both and self.is_first(span):
+            meant = "a product" if is_product else "a unit"
+            other = units.unit.word(names[0]) if is_product else ""
+            fixes = [Hint(span.text[: -len(names[0])] + other)] if other and span.text.endswith(names[0]) else []
+            message = f"{', '.join(both)} has a value, and is the name of a unit: `{span.text}` is read as {meant}"
+            self.tell(Note(message, labels=[Label(span)], fixes=fixes))
+        return is_product
+
     def on_outer(self, site: tuple[str, Span]) -> Any:
         """The value of a name outside of the function that binds it. Raises NameError."""
         found = meaning(site[0], (self.session.names,), MISSING)
@@ -1022,7 +1037,7 @@ class Machine:
         elif symbol != "~=" and not operations.is_numeric(symbol, left, more[0]):
             is_so, told = truth(self.operated(symbol, left, more[0], span)), [("left:  ", left), ("right: ", more[0])]
         else:
-            tolerance = as_tensor(more[1], "a tolerance").item() if kind == "+-" else None
+            tolerance = operations.tolerance(left, more[1]) if kind == "+-" else None
             is_so, told = operations.holds(symbol, left, more[0], tolerance), []
         if not is_so:
             lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
@@ -1140,7 +1155,10 @@ def _answer(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     if uncertainty_of(value) is None:
-        return tensor(value.value)
+        made = tensor(value.value)
+        if Units.exist:
+            units.quantity.keep(value.node, made.node)
+        return made
     return value if value.node.op is not None else FUNCTIONS["clone"].call(value)
 
 

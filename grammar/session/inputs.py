@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 import agrad
-from agrad.engine import autodiff
+from agrad.engine import autodiff, units
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.core.context import current, note_read, require_files
-from agrad.engine.core.graph import Uncertainty, reachable
+from agrad.engine.core.graph import Uncertainty, Units, reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.struct import Struct
@@ -58,7 +58,9 @@ def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | No
     if isinstance(value, Tensor) and value.node.op is None and value.name is None and not leaf:
         value.name = name  # a leaf that the text makes, such as 2.0 ± 0.1
     if leaf:
-        made = tensor if number and not Uncertainty.exists else FUNCTIONS["tensor"].call  # which few calculations load
+        made = (
+            tensor if number and not (Uncertainty.exists or Units.exist) else FUNCTIONS["tensor"].call
+        )  # which few calculations load
         value = made(value, requires_grad=True)
         value.name = name
     names[name] = value
@@ -200,7 +202,24 @@ def derive(session: Session, value: Any, leaves: Mapping[str, Tensor], request: 
         lambda: _derivatives(root, leaves, request), span, lambda result: next(waiting, lambda _: None)(result)
     )
     used = _used(root, leaves)
+    if Units.exist:
+        return _in_units(
+            Answer(value, request.kind, found, [name for name in leaves if name not in used]), root, leaves
+        )
     return Answer(value, request.kind, found, [name for name in leaves if name not in used])
+
+
+def _in_units(answer: Answer, root: Tensor, leaves: Mapping[str, Tensor]) -> Answer:
+    """An answer whose derivatives are in units: those of the value over those of the names. Raises AgradError."""
+    found, texts = dict[tuple[str, ...], Value](), dict[tuple[str, ...], str]()
+    for by, part in answer.derivatives.items():
+        unit = units.quantity.slopes(root, [leaves[name] for name in by])
+        if answer.kind in ("jvp", "vjp") and (
+            unit.symbols or any(map(units.quantity.unit_of, [root, *leaves.values()]))
+        ):
+            raise AgradError("unit", f"a {answer.kind} is of numbers without units", fixes=[Hint("--jacobian")])
+        found[by], texts[by] = units.quantity.in_unit(part, unit), unit.text
+    return Answer(answer.value, answer.kind, found, answer.unreached, texts if any(texts.values()) else {})
 
 
 def _derivatives(root: Tensor, leaves: Mapping[str, Tensor], request: Request) -> dict[tuple[str, ...], Value]:

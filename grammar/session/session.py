@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import agrad
-from agrad.engine import autodiff
+from agrad.engine import autodiff, units
 from agrad.engine.core.context import (
     Context,
     Limits,
@@ -26,7 +26,7 @@ from agrad.engine.core.context import (
     remember_entry,
     remember_random,
 )
-from agrad.engine.core.graph import Guard, collect
+from agrad.engine.core.graph import Guard, Units, collect
 from agrad.engine.core.guards import joined
 from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
@@ -49,6 +49,7 @@ from agrad.lazy import pattern
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
+_OF_NUMBERS = frozenset("plot contour histogram fit solve minimize maximize export formula step check".split())
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
 _TOLD = 100  # notes
@@ -279,7 +280,11 @@ class Session:
         code = self.machine.expression(expression)
 
         def run() -> Any:
-            value = self.machine.run(code)
+            self.machine.given = is_given
+            try:
+                value = self.machine.run(code)
+            finally:
+                self.machine.given = False
             return settled(List(value) if is_given and type(value) is tuple else value)
 
         value = self.all_at_once(run, expression.span, emit)
@@ -388,7 +393,7 @@ class Session:
             self._run_alone(made, statement, emit)
             return
         self.record.begin()
-        self.all_at_once(lambda: self._do(statement), statement.span, emit, statement)
+        self.all_at_once(lambda: self._do(statement, command=made), statement.span, emit, statement)
 
     def _run_alone(self, made: Command, node: Any, emit: Emit) -> None:
         """Run a command between two statements; its operands are numbers."""
@@ -416,8 +421,10 @@ class Session:
             self.loading.pop()
             context.guard = guard
 
-    def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
+    def _do(self, statement: ast.Statement, guard: Guard | None = None, command: Command | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
+        if command is not None and command.word in _OF_NUMBERS:
+            self._refuse_units(command.word, statement)
         self.record.seed()
         machine = self.python if isinstance(statement, ast.Python) else self.machine
         by_python, is_file = syntax.readings.is_in_python(statement.span), statement.span.source.is_file
@@ -448,6 +455,16 @@ class Session:
             self.emit(Noted(Note("from here on this session reads Python; `calculator` goes back")))
         if self.chosen or running.guard is not None:
             self.chosen = agrad.grammar.session.analysis.after(statement, self.chosen, running.guard, self.names)
+
+    def _refuse_units(self, word: str, statement: ast.Statement) -> None:
+        """Raise AgradError where a command of numbers alone is given a unit."""
+        written = next((one for one in ast.nodes(statement) if isinstance(one, ast.Quantity)), None)
+        if written is not None and not {*syntax.units.names_in(written.unit)[:1]} & {*self.names}:
+            labels = [Label(written.span)]
+            raise AgradError("unit", f"{word} takes numbers without units", labels=labels)
+        if Units.exist:
+            used = [self.names[name] for name in re.findall(r"\w+", statement.span.text) if name in self.names]
+            units.quantity.plain_only(parts_of(used), word)
 
     def read_python(self, is_on: bool) -> None:
         """Read what is typed as Python, or in the calculator's language."""
@@ -490,6 +507,8 @@ class Session:
         try:
             silence.begin()
             result = action()
+            if Units.exist:
+                self._check_units(result, log, held, running.guard)
             self._tell_undefined(result, log, held, span, isinstance(statement, ast.Python))
             self.steps.keep(Step(span, log, before[0], before[2], place))
             if statement is not None:
@@ -514,6 +533,15 @@ class Session:
             if isinstance(error, RecursionError | MemoryError | TimeUp):
                 raise self._stopped(error, span) from None
             raise
+
+    def _check_units(self, result: Any, log: UndoLog, held: OutputBuffer, guard: Guard | None) -> None:
+        """Infer the units of what a statement has bound and shown, and of the guards it passed. Raises AgradError."""
+        nodes = []
+        while guard is not None and guard.seq > log.since:
+            nodes += [guard.node] if guard.node is not None else []
+            guard = guard.parent
+        values = parts_of([result, held.shown, *self.names.values()])
+        units.quantity.checked(nodes, [x.node for x in values if isinstance(x, Tensor) and x.node.seq > log.since])
 
     def _tell_undefined(
         self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None, is_python: bool

@@ -142,6 +142,20 @@ class Binary(Expr):
     sign: Span | None
 
 
+class Quantity(Expr):
+    """`3 km`: a number, or several, with a unit. It is a product where the first name of the unit has a value."""
+
+    value: Expr
+    unit: str
+
+
+class Conversion(Expr):
+    """`x to km/h`."""
+
+    value: Expr
+    unit: str
+
+
 class Compare(Expr):
     """`a < b <= c`, `a in b`, `a is not b`: the first operand, then each operator with the operand after it."""
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, get_args
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax import errors
+from agrad.grammar.syntax import errors, units
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
 from agrad.grammar.syntax.implied import is_function
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, SUPERSCRIPTS, words
@@ -205,7 +205,23 @@ class Builder:
 
     # Operators
 
-    prefix, logic = _node(s.Unary, 0, 1), _node(s.Logic, 1, 0, 2)
+    logic = _node(s.Logic, 1, 0, 2)
+
+    def prefix(self, parts: Parts) -> s.Expr:
+        """`-x`; the minus of `-20 °C` belongs to the number, since the scale has a zero of its own."""
+        sign, operand = parts
+        if sign == "-" and isinstance(operand, s.Quantity) and operand.unit[:1] == "°" and len(operand.unit) > 1:
+            value = s.Unary("-", operand.value, span=self.span(sign, operand.value))
+            return s.Quantity(value, operand.unit, span=self.span(sign, operand))
+        return s.Unary(sign, operand, span=self.span(sign, operand))
+
+    def quantity(self, parts: Parts) -> s.Quantity:
+        """`3 km`."""
+        return s.Quantity(parts[0], str(parts[1]).strip(), span=self.span(parts[0], parts[1]))
+
+    def conversion(self, parts: Parts) -> s.Conversion:
+        """`x to km`."""
+        return s.Conversion(parts[0], str(parts[2]).strip(), span=self.span(parts[0], parts[2]))
 
     def binary(self, parts: Parts) -> s.Binary:
         left, op, right = parts
@@ -319,6 +335,7 @@ class Builder:
         found = re.match(LEIBNIZ, str(sign) + " x")
         assert found is not None
         by, order = found["by"] or found["by_again"], _ORDERS[(found["order"] or "1")[-1]]
+        value = units.bound(value, [by])
         first: Any = value
         while isinstance(first, s.Binary) and not _is_group(first):
             first = first.left
@@ -376,14 +393,17 @@ class Builder:
 
     near = _node(s.Near, 0, 1, 2)
 
-    def plus_minus(self, parts: Parts) -> s.Binary:
+    def plus_minus(self, parts: Parts) -> s.Expr:
         value, sign, u, *percent = parts
         first = u
         while isinstance(first, s.Binary) and first.op in ("+", "-") and first.left.span.start == first.span.start:
             first = first.left
         if first is not u:
             raise self.open_sum(value, sign, first, u)
-        return s.Binary("±%" if percent else "±", value, u, None, span=self.span(value, parts[-1]))
+        span = self.span(value, parts[-1])
+        if isinstance(u, s.Quantity) and isinstance(value, s.Number):  # `1.2 ± 0.3 mm`: the unit is that of both
+            return s.Quantity(s.Binary("±", value, u.value, None, span=span), u.unit, span=span)
+        return s.Binary("±%" if percent else "±", value, u, None, span=span)
 
     def distributed(self, parts: Parts) -> s.Binary:
         """`5 ± 0.1 uniform`, `5 ± 0.1 t(8)`: the operands of `± t` are both behind its sign."""
@@ -484,7 +504,8 @@ class Builder:
             case s.Call(s.Name(name), (_, *_) as given, ()) if len(parts) == 2 and name not in COMMAND_WORDS:
                 if all(isinstance(one, s.Name) for one in given):
                     parameters = self.parameters([s.Parameter(one.id, None, span=one.span) for one in given])
-                    body = (s.Return(parts[1], span=parts[1].span),)
+                    value = units.bound(parts[1], [one.name for one in parameters])
+                    body = (s.Return(value, span=parts[1].span),)
                     return s.Define(name, parameters, body, span=self.span(*parts))
         targets = tuple(self.target(part) for part in parts[:-1])
         return s.Assign(targets, parts[-1], span=self.span(parts[0], parts[-1]))
@@ -855,12 +876,13 @@ class Builder:
 
     def def_line(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, _, value = parts
-        body = (s.Return(value, span=value.span),)
+        body = (s.Return(units.bound(value, [one.name for one in parameters]), span=value.span),)
         return s.Define(str(name), parameters, body, span=self.span(keyword, value))
 
     def def_block(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, *_, body = parts
         _refuse_loose(body, in_function=True)
+        body = units.bound(body, [one.name for one in parameters])
         return s.Define(str(name), parameters, body, span=self.span(keyword, body))
 
 

@@ -17,6 +17,7 @@ import lark
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
+from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
@@ -25,7 +26,7 @@ from agrad.grammar.syntax.implied import left_out
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT BANG"
-    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE"
+    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE UNIT"
 )
 
 # A line, and so a statement, begins after these; brackets.
@@ -36,6 +37,9 @@ _QUOTES = frozenset("\"'")  # of f-strings
 
 _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 
+# Behind these a unit may stand; a bracket is one that is no call and no index. `d/dx` is none.
+_BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
+_MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # What may stand behind an uncertainty; the name of a variable cannot.
@@ -211,6 +215,7 @@ class _Scanner:
         self.options: dict[str, str] = {}
         self.ruling = ""  # the command of the statement
         self.open = [_Open("", 0)]
+        self.postfixed = False  # whether the last bracket was that of a call or an index
 
     @property
     def inside(self) -> bool:
@@ -237,6 +242,9 @@ class _Scanner:
         while self.position < size:
             if (string := self.open[-1].text) and (token := self.inside_fstring(string)):
                 yield token
+                continue
+            if self.previous in _BEFORE_UNITS and (unit := self.unit()):
+                yield unit
                 continue
             found = match(text, self.position)
             kind, end = (found.lastgroup or "", found.end()) if found else ("", self.position + 1)
@@ -381,6 +389,8 @@ class _Scanner:
                 kind = "NAME"
         elif word in _DISTRIBUTIONS and self.open[-1].is_uncertain and self.previous in OPERAND_ENDS:
             kind = "DISTRIBUTION"
+        elif word == "to" and self.previous in OPERAND_ENDS and self.is_converted(end):
+            kind, self.postfixed = "CONVERT", False
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.inside:
             kind = self.options[word]
         if starting and word == "exit" and self.is_command(word, end):
@@ -417,6 +427,11 @@ class _Scanner:
             return None
         found = re.compile(LEIBNIZ).match(self.text, self.position)
         return self.token("LEIBNIZ", found.end()) if found is not None else None
+
+    def is_converted(self, end: int) -> bool:
+        """Whether a unit follows a `to`."""
+        found = re.match(_MAY_BE_UNIT, self.text[end : end + 20]) is not None
+        return found and syntax.units.end_of_unit(self.text, end, keywords.RESERVED) > end
 
     def takes_in(self) -> bool:
         """Whether `in` belongs to a `for`, or gives a range; else it tests whether a value is in another."""
@@ -469,12 +484,15 @@ class _Scanner:
         """A number; an error if a dot or a digit follows at once, or what is no name."""
         start = self.position
         yield self.token(kind, end)
+        self.postfixed = False
         follower = self.text[end : end + 1]
         if (
             not (follower.isalnum() or follower in ("_", "."))
             or follower in keywords.LOOK_ALIKES
             or follower in keywords.SUPERSCRIPTS
         ):
+            return
+        if follower.isalpha() and syntax.units.end_of_unit(self.text, end, keywords.RESERVED) > end:
             return
         if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
             return
@@ -624,6 +642,13 @@ class _Scanner:
         known = len(plain) == 1 and plain != text and self.pattern.match(plain)
         return keywords.LOOK_ALIKES.get(plain) or (plain if known else "")
 
+    def unit(self) -> Token | None:
+        """The unit that begins here, if there is one."""
+        if not re.match(_MAY_BE_UNIT, self.text[self.position : self.position + 20]) or self.postfixed:
+            return None
+        end = syntax.units.end_of_unit(self.text, self.position, {*keywords.RESERVED, *self.options})
+        return self.token("UNIT", end) if end > self.position else None
+
     # Brackets and signs
 
     def opened(self, kind: str, end: int) -> Iterator[Item]:
@@ -647,6 +672,7 @@ class _Scanner:
             yield self.wrong("stray bracket", start, end, bracket=closer)
         else:
             opened = self.open.pop()
+            self.postfixed = re.match(r"[\w)\]'\"]", self.text[max(opened.start - 1, 0) : opened.start]) is not None
             right = keywords.CLOSERS[opened.sign]
             if right != closer:
                 problem = self.wrong("mismatched bracket", start, end, bracket=closer, opener=opened.sign, closer=right)

@@ -74,6 +74,7 @@ def _by_right(g: Any, out: Any, x: Any, y: Any, axes: Shape, valid: bool, shapes
 convolution: Function = row(
     "convolution",
     "x, y; axes, valid",
+    units="a, b -> ab",
     array=_convolved,
     unrolled=_convolved,
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
@@ -200,6 +201,7 @@ def _interval(x: Any, xs: Any) -> Any:
 interval: Function = row(
     "interval",
     "x, xs",
+    units="a, a -> 1",
     array=_interval,
     prepare=lambda x, xs: {},
     samples=(([0.5, 2.5], [0.0, 1.0, 2.0]),),

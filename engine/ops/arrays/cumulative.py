@@ -7,6 +7,7 @@ same recurrence run backwards.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,7 +17,7 @@ from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at, concat
-from agrad.engine.ops.arrays.reduction import over_axes, widened
+from agrad.engine.ops.arrays.reduction import count_of, over_axes, widened
 from agrad.engine.ops.arrays.shaping import flip, permute, reshape
 from agrad.engine.values import Shape, np, shape_of
 
@@ -85,6 +86,7 @@ def _run_back(g: Any, a: Any, axis: int) -> Any:
 recurrence: Function = row(
     "recurrence",
     "a, b; axis",
+    units="1, a -> a",
     array=_recurrence,
     rules={
         "a": ("a out", lambda g, out, a, b, axis: _run_back(g, a, axis) * _shifted(out, axis, 0.0)),
@@ -176,8 +178,14 @@ def _prod_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shap
     return widened(g, wide) * (permute(others, back) if moved is not x else others)
 
 
+def _units(operands: Sequence[Any], attrs: Mapping[str, Any]) -> str:
+    """As many factors as entries are multiplied."""
+    return f"a -> a^{count_of(shape_of(operands[0]), attrs['axis'])}"
+
+
 prod: Function = over_axes(
     "prod",
+    units=_units,
     array=lambda x, axis, keepdims, wide: np.prod(x, axis=axis, keepdims=keepdims),
     fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x", _prod_rule)},

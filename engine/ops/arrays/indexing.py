@@ -337,6 +337,7 @@ def _taken_back(g: Any, out: Any, x: Any, v: Any, index: Any, shape: Shape, bare
 index_put: Function = row(
     "index_put",
     "x, v; index",
+    units="a, a -> a",
     array=_put,
     rules={"x": ("", lambda g, out, x, v, index, shape, bare, won: index_put(g, 0.0, index)), "v": ("", _taken_back)},
     total=False,
@@ -392,6 +393,7 @@ def _other_shape(expected: Shape, found: Shape) -> NoReturn:
 entries_at: Function = row(
     "entries_at",
     "*xs; index",
+    units="a, -* -> a",
     array=_entries,
     prepare=_entries_prepared,
     reach="pointwise",
@@ -417,6 +419,7 @@ def _put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
 put_at: Function = row(
     "put_at",
     "*xs; index",
+    units="a, a, -* -> a",
     array=_put_at,
     prepare=_put_at_prepared,
     reach="pointwise",
@@ -436,6 +439,7 @@ def _put_along(g: Any, i: Any, axis: int, shape: Shape) -> Any:
 take_along: Function = row(
     "take_along",
     "x, i; axis",
+    units="a, - -> a",
     array=lambda x, i, axis, shape: np.take_along_axis(x, i.astype(np.intp), axis),
     rules={"x": ("i", lambda g, out, x, i, axis, shape: put_along(g, i, axis, shape))},
     prepare=lambda x, i, axis: {"axis": axis_of("take_along", shape_of(x), axis), "shape": shape_of(x)},
@@ -448,6 +452,7 @@ take_along: Function = row(
 put_along: Function = row(
     "put_along",
     "g, i; axis, shape",
+    units="a, - -> a",
     array=_put_along,
     unrolled=expansions.put_along,
     rules={"g": ("i", lambda g, out, x, i, axis, shape: take_along(g, i, axis))},

@@ -42,6 +42,7 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
 concat: Function = moving(
     "concat",
     "*xs; axis=0",
+    units="a* -> a",
     array=lambda *xs, axis, ends: put_together(np.concatenate(xs, axis), *xs),
     rules={"xs": ("", lambda g, out, *xs, axis, ends, which: getitem(g, at(axis, slice(*ends[which : which + 2]))))},
     parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
@@ -81,6 +82,7 @@ def _stack(*xs: Any, axis: int) -> Any:
 stack: Function = moving(
     "stack",
     "*xs; axis=0",
+    units="a* -> a",
     array=_stack,
     rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
     parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),

@@ -35,6 +35,7 @@ def _place_of(name: str, size: str) -> Function:
     return row(
         name,
         "x; axis=None, keepdims=False",
+        units="a -> 1",
         scalar=lambda x, axis, keepdims: 0.0,
         array=lambda x, axis, keepdims: getattr(np, name)(np.asarray(x), axis=axis, keepdims=keepdims),
         prepare=prepare,
@@ -60,6 +61,7 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
 argsort: Function = row(
     "argsort",
     "x; axis=-1, descending=False",
+    units="a -> 1",
     array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
     reach="pointwise",
@@ -93,6 +95,7 @@ def _topmost(x: Any, k: Any, axis: Any, largest: Any) -> dict[str, Any]:
 topk_places: Function = row(
     "topk_places",
     "x; k, axis, largest",
+    units="a -> 1",
     total=False,
     array=lambda x, k, axis, largest: np.take(_order(x, axis, largest), range(k), axis=axis),
     prepare=_topmost,
@@ -127,6 +130,7 @@ def _middle(which: int) -> Function:
     return row(
         ("lower_middle", "upper_middle")[which],
         "x; axis",
+        units="a -> a",
         scalar=lambda x, axis: x,
         array=array,
         unrolled=expansions.middle(which),
@@ -151,6 +155,7 @@ def _median_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Sh
 
 median: Function = over_axes(
     "median",
+    units="a -> a",
     needs_entries=True,
     array=lambda x, axis, keepdims, wide: np.median(x, axis=axis, keepdims=keepdims),
     rules={"x": ("x", _median_rule)},

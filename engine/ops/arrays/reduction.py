@@ -172,6 +172,7 @@ def _share(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -
 def _extreme(name: str, title: str, size: str) -> Function:
     return over_axes(
         name,
+        units="a -> a",
         title=title,
         what=title.lower(),
         needs_entries=True,
@@ -237,6 +238,7 @@ def _truth(name: str, entries: Function, which: str, example: str) -> Function:
     return over_axes(
         name,
         family="selection",
+        units="a -> 1",
         scalar=lambda x, **_: float(x != 0.0),
         array=lambda x, axis, keepdims, wide: as_mask(getattr(np, name)(x, axis=axis, keepdims=keepdims)),
         entries=entries,
@@ -265,6 +267,7 @@ def _centred(x: Any, axis: Shape) -> Any:
 centre: Function = row(
     "centre",
     "x; axis",
+    units="a -> a",
     scalar=lambda x, axis: x - x,
     array=_centred,
     rules={"x": ("", lambda g, out, x, axis: centre(g, axis))},
@@ -337,6 +340,7 @@ var: Function = _moment(
     _var,
     "x",
     _var_rule,
+    units="a -> a^2",
     unrolled=expansions.reduced(expansions.variance),
     doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
     derivative="2*(x - mean(x))/(n - ddof)",
@@ -347,6 +351,7 @@ std: Function = _moment(
     _std,
     "out x",
     _std_rule,
+    units="a -> a",
     unrolled=expansions.reduced(expansions.deviation),
     doc="The standard deviation, the root of the variance.",
     derivative="(x - mean(x))/((n - ddof)*std(x)); 0 for equal entries",

@@ -63,6 +63,7 @@ _BOTH = {"sizes": (2, 1), "steps": (1, 2), "gaps": (2, 1)}
 windows: Function = row(
     "windows",
     "x; sizes, steps, gaps",
+    units="a -> a",
     array=_windows,
     rules={"x": ("", lambda g, out, x, sizes, steps, gaps, shape: overlaid(g, shape, sizes, steps, gaps))},
     prepare=_prepared,
@@ -73,6 +74,7 @@ windows: Function = row(
 overlaid: Function = row(
     "overlaid",
     "y; shape, sizes, steps, gaps",
+    units="a -> a",
     array=_overlaid,
     rules={"y": ("", lambda g, out, y, shape, sizes, steps, gaps: windows(g, sizes, steps, gaps))},
     samples=(([[1.0, 2.0], [4.0, 3.0]], {"shape": (3,), **_ALONG}),),

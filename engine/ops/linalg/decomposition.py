@@ -54,6 +54,7 @@ def _cholesky_rule(g: Any, out: Any, x: Any) -> Any:
 cholesky: Function = of_matrix(
     "cholesky",
     ("out", _cholesky_rule),
+    units="a -> a^1/2",
     array=lambda x: np.linalg.cholesky(_symmetric(x)),
     entries=lower_triangle,
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
@@ -95,6 +96,7 @@ _eigh = partial(row, signature="x; upper=False", prepare=matrices("eigh"), sampl
 
 eigh_values: Function = _eigh(
     "eigh_values",
+    units="a -> a",
     array=in_room(lambda x, upper: np.linalg.eigvalsh(_symmetric(x), _triangle(upper))),
     rules={"x": ("x", _values_rule)},
     doc="The eigenvalues of a symmetric matrix, in ascending order.",
@@ -102,6 +104,7 @@ eigh_values: Function = _eigh(
 
 eigh_vectors: Function = _eigh(
     "eigh_vectors",
+    units="a -> 1",
     array=in_room(lambda x, upper: np.linalg.eigh(_symmetric(x), _triangle(upper))[1]),
     rules={"x": ("out x", _vectors_rule)},
     fails=Failure(no_derivative="the vectors of equal eigenvalues have none"),
@@ -176,6 +179,7 @@ _VECTORS = Failure(no_derivative="the vectors of equal singular values have none
 svd_values: Function = _svd_row(
     "svd_values",
     ("x", lambda g, out, x: matmul(_scaled(svd_left(x), g), svd_right(x))),
+    units="a -> a",
     array=lambda x: np.linalg.svd(_for_svd(x), compute_uv=False),
     doc="The singular values of a matrix, in descending order.",
 )
@@ -183,6 +187,7 @@ svd_values: Function = _svd_row(
 svd_left: Function = _svd_row(
     "svd_left",
     ("out x", _left_rule),
+    units="a -> 1",
     array=lambda x: _svd(x, 0),
     fails=_VECTORS,
     doc="The left singular vectors of a matrix, in columns.",
@@ -191,6 +196,7 @@ svd_left: Function = _svd_row(
 svd_right: Function = _svd_row(
     "svd_right",
     ("out x", _right_rule),
+    units="a -> 1",
     array=lambda x: _svd(x, 2),
     fails=_VECTORS,
     doc="The right singular vectors of a matrix, in rows.",
@@ -246,6 +252,7 @@ _qr = partial(row, prepare=_tall, samples=_TALL)
 
 qr_q: Function = _qr(
     "qr_q",
+    units="a -> 1",
     array=in_room(lambda x: np.linalg.qr(x)[0]),
     rules={"x": ("out x", _q_rule)},
     doc="The orthonormal columns of a QR decomposition.",
@@ -253,6 +260,7 @@ qr_q: Function = _qr(
 
 qr_r: Function = _qr(
     "qr_r",
+    units="a -> a",
     array=in_room(lambda x: np.linalg.qr(x)[1]),
     rules={"x": ("out x", _r_rule)},
     doc="The upper triangle of a QR decomposition.",
@@ -292,6 +300,7 @@ def _pinv_rule(g: Any, out: Any, x: Any) -> Any:
 pinv: Function = of_matrix(
     "pinv",
     ("out x", _pinv_rule),
+    units="a -> 1/a",
     array=lambda x: np.linalg.pinv(_for_svd(x), rcond=max(x.shape[-2:]) * np.finfo(float).eps),
     square=False,
     samples=_OBLONG,
@@ -325,6 +334,7 @@ def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
 
 lstsq: Function = row(
     "lstsq",
+    units="a, b -> b/a",
     array=in_room(lambda x, y, right: np.linalg.lstsq(_for_svd(x), y, rcond=None)[0]),
     rules={"x": ("out x y", _lstsq_by_matrix), "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g))},
     prepare=_overdetermined,

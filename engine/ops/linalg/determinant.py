@@ -7,14 +7,16 @@ whose own derivatives are the same operation with one direction more, or with on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
+from string import ascii_lowercase
 from typing import Any
 
 from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import Function
 from agrad.engine.ops.linalg.expansions import determinant as expanded
 from agrad.engine.ops.linalg.expansions import each
-from agrad.engine.values import np
+from agrad.engine.values import np, shape_of
 
 _UNROLLED = 5  # rows of a matrix whose minors are written down
 _AFFORDABLE = 2_000_000  # entries of all minors together, up to which they are computed one by one
@@ -126,9 +128,16 @@ def _of_factors(factors: Any, turned: bool) -> Any:
     return value * inverse if inverse is not None and np.isfinite(value) and value != 0.0 else None
 
 
+def _units(operands: Sequence[Any], attrs: Any) -> str:
+    """A cofactor is a product of entries; a direction is in the place of one of them."""
+    letters = ascii_lowercase[: len(operands)]
+    return f"{', '.join(letters)} -> a^{shape_of(operands[0])[-1] - len(operands)}{letters[1:]}"
+
+
 minor_form: Function = row(
     "minor_form",
     "*xs",
+    units=_units,
     title="Cofactors",
     array=_form,
     unrolled=_unrolled,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agrad.engine.core.context import afford
@@ -98,9 +99,15 @@ def _fitted(c: Any, shape: Shape) -> Any:
     return expand(collapse(c, least), shape)
 
 
+def _units(operands: Sequence[Any], attrs: Any) -> str:
+    letters = _LETTERS[: len(operands)]
+    return f"{', '.join(letters)} -> {letters}"
+
+
 sum_of_products: Function = row(
     "einsum",
     "*xs; subscripts",
+    units=_units,
     array=_summed,
     rules={"xs": ("xs", _rule)},
     prepare=_prepared,

@@ -57,6 +57,7 @@ def _adjoint(g: Any, a: Any, b: Any) -> Any:
 
 solve_sylvester: Function = row(
     "solve_sylvester",
+    units="a, a, b -> b/a",
     array=in_room(_solve_sylvester),
     rules={
         "a": ("out a b", lambda g, out, a, b, q: -matmul(_adjoint(g, a, b), swap(out))),
@@ -125,6 +126,7 @@ def _by_right_side(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> 
 banded_solution: Function = row(
     "banded_solution",
     "x, y; lower, upper",
+    units="a, b -> b/a",
     array=in_room(_solve_banded),
     rules={"x": ("out x", _by_diagonals), "y": ("x", _by_right_side)},
     samples=(

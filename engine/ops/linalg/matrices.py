@@ -148,6 +148,7 @@ def _product(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
 
 matmul: Function = row(
     "matmul",
+    units="a, b -> ab",
     array=_product,
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_fitting,
@@ -229,6 +230,7 @@ def _inverse_rule(g: Any, out: Any, x: Any) -> Any:
 inv: Function = of_matrix(
     "inv",
     ("out", _inverse_rule),
+    units="a -> 1/a",
     array=lambda x: np.linalg.inv(x),
     entries=expansions.inverse,
     unrolled=partial(expansions.inverse, most=expansions.UNROLLED),
@@ -282,6 +284,7 @@ def _by_right_side(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]
 
 solve: Function = row(
     "solve",
+    units="a, b -> b/a",
     array=in_room(_solved),
     rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
     prepare=_solvable,
@@ -306,6 +309,7 @@ def _as_matrices(g: Any) -> Any:
 det: Function = of_matrix(
     "det",
     ("x", lambda g, out, x: _as_matrices(g) * minor_form([x])),
+    units=lambda operands, attrs: f"a -> a^{shape_of(operands[0])[-1]}",
     array=lambda x: np.linalg.det(x),
     entries=expansions.determinant,
     unrolled=expansions.unrolled_determinant,
@@ -340,6 +344,7 @@ def _inverse_or_not(x: Any) -> Any:
 inverse_if_any: Function = of_matrix(
     "inverse_if_any",
     ("out", _inverse_rule),
+    units="a -> 1/a",
     array=_inverse_or_not,
     unrolled=partial(expansions.inverse, most=expansions.UNROLLED),
     what="inv",
@@ -353,6 +358,7 @@ _slogdet = partial(of_matrix, what="slogdet", samples=((A,), ([[[2.0]], [[-3.0]]
 slogdet_sign: Function = _slogdet(
     "slogdet_sign",
     ("", flat),
+    units="a -> 1",
     array=lambda x: np.linalg.slogdet(x)[0],
     unrolled=expansions.sign_of_determinant,
     by_factors=lambda factors, turned: factors.sign,

@@ -25,6 +25,7 @@ _norm = partial(over_axes, what="norm", title="Norm", scalar=lambda x, **_: abs(
 
 euclidean: Function = _norm(
     "euclidean",
+    units="a -> a",
     array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
     rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
     unrolled=expansions.reduced(expansions.length),
@@ -49,6 +50,7 @@ def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, 
 
 p_norm: Function = _norm(
     "p_norm",
+    units="a -> a",
     more=", p=2.0",
     array=_scaled_power,
     rules={"x": ("out x", _p_rule)},

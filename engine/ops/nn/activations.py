@@ -37,6 +37,7 @@ FAR_OUT = Kink(
 
 relu: Function = row(
     "relu",
+    units="a -> a",
     scalar=lambda x: 0.0 if x <= 0.0 else x,
     array=lambda x: np.maximum(x, 0.0),
     rules={"x": ("x", lambda g, out, x: g)},
@@ -52,6 +53,7 @@ relu: Function = row(
 leaky_relu: Function = row(
     "leaky_relu",
     "x; slope=0.01",
+    units="a -> a",
     prepare=numbers("leaky_relu"),
     scalar=lambda x, slope: x if x > 0.0 else slope * x,
     array=lambda x, slope: np.where(x > 0.0, x, slope * x),

@@ -63,6 +63,7 @@ def _squares_rule(which: int) -> Function:
 squared_error: Function = row(
     "squared_error",
     "x, y; mean",
+    units="a, a -> a^2",
     title="MseLoss",
     scalar=lambda x, y, factor, shapes: (x - y) * (x - y) * factor,
     array=_squares,

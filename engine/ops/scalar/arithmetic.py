@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, flat, onward
+from agrad.lazy import rare
 
 row, composed = in_family("arithmetic")
 
@@ -28,6 +30,7 @@ DIVISOR = Domain("y not 0", "1/1e-300", "1 % 0")
 
 add: Function = row(
     "add",
+    units="a, a -> a",
     scalar=operator.add,
     rules={"x": ("", onward), "y": ("", onward)},
     operator=Operator("+", 1, "add"),
@@ -41,6 +44,7 @@ add: Function = row(
 
 sub: Function = row(
     "sub",
+    units="a, a -> a",
     scalar=operator.sub,
     rules={"x": ("", onward), "y": ("", lambda g, out, x, y: -g)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (2.0, [3.0, 4.0])),
@@ -54,6 +58,7 @@ sub: Function = row(
 
 mul: Function = row(
     "mul",
+    units="a, b -> ab",
     scalar=operator.mul,
     rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)},
     operator=Operator("*", 2, "mul"),
@@ -67,6 +72,7 @@ mul: Function = row(
 
 div: Function = row(
     "div",
+    units="a, b -> a/b",
     scalar=operator.truediv,
     # By y it reads x, not the quotient, which may be written to.
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("x y", lambda g, out, x, y: -g * (x / y / y))},
@@ -83,6 +89,7 @@ div: Function = row(
 
 neg: Function = row(
     "neg",
+    units="a -> a",
     scalar=operator.neg,
     rules={"x": ("", lambda g, out, x: -g)},
     operator=Operator("-", 3, "neg"),
@@ -125,6 +132,7 @@ division = partial(row, samples=((7.3, 2.0), ([7.3, -5.2], 2.0)), domain=DIVISOR
 
 floor_divide: Function = division(
     "floor_divide",
+    units="a, a -> 1",
     scalar=operator.floordiv,
     rules={"x": ("", flat), "y": ("", flat)},
     kinks=(JUMPS,),
@@ -138,6 +146,7 @@ floor_divide: Function = division(
 
 remainder: Function = division(
     "remainder",
+    units="a, a -> a",
     scalar=operator.mod,
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * floor_divide(x, y))},
     kinks=(
@@ -191,8 +200,17 @@ def _power(x: Any, y: Any) -> Any:
     return x * x if type(y) is float and y == 2.0 else x**y
 
 
+def _units(operands: Sequence[Any], attrs: Any) -> str:
+    """By a constant exponent; a base with an exponent that is computed, or of several entries, has no unit."""
+    exponent = operands[1]
+    if type(exponent) is not float or not math.isfinite(exponent):
+        return "1, 1 -> 1"
+    return f"a, 1 -> a^{rare.fractions.Fraction(exponent).limit_denominator(1000)}"
+
+
 power: Function = row(
     "pow",
+    units=_units,
     scalar=math.pow,
     array=_power,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},

@@ -25,6 +25,7 @@ def _comparison(name: str, symbol: str, compare: Function) -> Function:
         name,
         "x, y",
         family="comparison",
+        units="a, a -> 1",
         scalar=lambda x, y: 1.0 if compare(x, y) else 0.0,
         array=lambda x, y: as_mask(np.asarray(compare(x, y))),
         role="truths",
@@ -59,6 +60,7 @@ def _with_masks(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 where: Function = row(
     "where",
     "c, x, y",
+    units="-, a, a -> a",
     adapt=_with_masks,
     scalar=lambda c, x, y: x if c else y,
     array=lambda c, x, y: put_together(np.where(c, x, y), x, y),
@@ -109,6 +111,7 @@ def _extreme(
 ) -> Function:
     return row(
         name,
+        units="a, a -> a",
         scalar=scalar,
         array=lambda x, y: getattr(np, name)(x, y),
         rules={"x": ("x y", _share), "y": ("x y", _share)},
@@ -140,6 +143,7 @@ minimum: Function = _extreme(
 )
 limit: Function = row(
     "clip",
+    units="a, a, a -> a",
     scalar=lambda x, lo, hi: _smaller(_larger(x, lo), hi),
     array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     rules={name: ("x lo hi", lambda g, out, x, lo, hi: g) for name in ("x", "lo", "hi")},
@@ -177,6 +181,7 @@ def _test(name: str, scalar: Function, lower: Function, doc: str, example: str) 
     return row(
         name,
         "x",
+        units="a -> 1",
         scalar=lambda x: float(scalar(x)),
         array=lambda x: as_mask(getattr(np, name)(x)),
         role="truths",

@@ -105,6 +105,7 @@ expm1: Function = elementary(
 inverse_of_positive: Function = elementary(
     "inverse_of_positive",
     ("out", lambda g, out, x: -g * (out * out)),
+    units="a -> 1/a",
     scalar=lambda x: 1.0 / x if x >= 0.0 else math.nan,
     array=lambda x: np.where(x < 0.0, np.nan, 1.0 / x),
     samples=((0.5,), ([0.3, 2.1],)),
@@ -175,6 +176,7 @@ log1p: Function = elementary(
 sqrt: Function = elementary(
     "sqrt",
     ("out", lambda g, out, x: (0.5 * g) / out),
+    units="a -> a^1/2",
     kinks=(ROOT_AT_ZERO, OUTSIDE),
     domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
     fails=Failure(NOT_ZERO),
@@ -186,6 +188,7 @@ sqrt: Function = elementary(
 cbrt: Function = elementary(
     "cbrt",
     ("out", lambda g, out, x: g / (3.0 * (out * out))),
+    units="a -> a^1/3",
     kinks=(ROOT_AT_ZERO,),
     doc="The cube root, of negative numbers too.",
     derivative="1/(3*cbrt(x)**2); inf at 0",
@@ -195,6 +198,7 @@ cbrt: Function = elementary(
 rsqrt: Function = elementary(
     "rsqrt",
     ("x out", lambda g, out, x: (-0.5 * g) * (out / x)),
+    units="a -> a^-1/2",
     scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
     kinks=(Kink("rsqrt at 0", "inf", "-inf", "rsqrt(0) == inf; grad(rsqrt)(0) == -inf"),),
@@ -209,6 +213,7 @@ rsqrt: Function = elementary(
 square: Function = elementary(
     "square",
     ("x", lambda g, out, x: (2.0 * g) * x),
+    units="a -> a^2",
     scalar=lambda x: x * x,
     python="{0}*{0}",
     formula=lambda x: x**2.0,
@@ -220,6 +225,7 @@ square: Function = elementary(
 reciprocal: Function = elementary(
     "reciprocal",
     ("out", lambda g, out, x: -g * (out * out)),
+    units="a -> 1/a",
     scalar=lambda x: 1.0 / x,
     array=lambda x: 1.0 / x,
     kinks=(QUOTIENT_BY_ZERO,),
@@ -236,6 +242,7 @@ reciprocal: Function = elementary(
 # a second derivative there is nan. An exact 0 instead would hide that the Hessian of norm(x)**2 is not 0.
 ratio: Function = row(
     "ratio",
+    units="a, b -> a/b",
     scalar=lambda x, y: 0.0 if x == 0.0 == y else x / y,
     array=lambda x, y: np.where((x == 0.0) & (y == 0.0), 0.0, x / y),
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
@@ -247,6 +254,7 @@ ratio: Function = row(
 
 hypot: Function = row(
     "hypot",
+    units="a, a -> a",
     scalar=math.hypot,
     array=numpy_function("hypot"),
     rules={
@@ -267,6 +275,7 @@ hypot: Function = row(
 sign: Function = elementary(
     "sign",
     ("", flat),
+    units="a -> 1",
     scalar=lambda x: x if x != x else float((x > 0.0) - (x < 0.0)),
     kinks=(AT_ZERO,),
     doc="-1, 0 or 1: the sign of x.",
@@ -277,6 +286,7 @@ sign: Function = elementary(
 absolute: Function = elementary(
     "abs",
     ("x", lambda g, out, x: g * sign(x)),
+    units="a -> a",
     scalar=abs,
     kinks=(AT_ZERO,),
     python="abs({0})",
@@ -321,6 +331,7 @@ rounded: Function = row(
 
 fmod: Function = division(
     "fmod",
+    units="a, a -> a",
     family=FAMILY,
     scalar=math.fmod,
     array=numpy_function("fmod"),

@@ -481,6 +481,7 @@ def _by_logarithm(g: Any, x: Any, y: Any) -> Any:
 
 over_positive: Function = row(
     "over_positive",
+    units="a, b -> a/b",
     scalar=lambda x, y: math.nan if y < 0.0 else x / (y + 0.0),
     array=lambda x, y: np.where(y < 0.0, math.nan, x / (y + 0.0)),
     rules={
@@ -495,6 +496,7 @@ over_positive: Function = row(
 
 xlogy: Function = row(
     "xlogy",
+    units="a, 1 -> a",
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y)),
     rules={
@@ -517,6 +519,7 @@ xlogy: Function = row(
 
 xlog1py: Function = row(
     "xlog1py",
+    units="a, 1 -> a",
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log1p(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y)),
     rules={

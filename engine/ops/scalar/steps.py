@@ -16,6 +16,7 @@ row, composed = in_family("elementary", total=True)
 
 sign_bit: Function = row(
     "sign_bit",
+    units="a -> 1",
     scalar=lambda x: math.copysign(1.0, x),
     array=lambda x: np.copysign(1.0, x),
     rules={"x": ("", flat)},
@@ -24,6 +25,7 @@ sign_bit: Function = row(
 
 step: Function = row(
     "step",
+    units="a -> 1",
     scalar=lambda x: math.nan if x != x else float(x > 0.0),
     array=lambda x: np.heaviside(x, 0.0),
     rules={"x": ("", flat)},

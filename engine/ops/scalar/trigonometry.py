@@ -118,6 +118,7 @@ def _atan2_rule(first: bool) -> Any:
 
 atan2: Function = row(
     "atan2",
+    units="a, a -> 1",
     scalar=math.atan2,
     array=lambda y, x: np.arctan2(y, x),
     rules={"y": ("x y", _atan2_rule(True)), "x": ("x y", _atan2_rule(False))},

@@ -1,0 +1,232 @@
+"""The units of computed values: linear equations over the graph, in which the powers of units are unknown or known.
+
+Each operation states what it takes and gives (`Op.units`). A dimension is a product of powers, of base dimensions and
+of unknowns (integers here), which are eliminated one by one: A. Kennedy, "Dimension types", ESOP 1994. The unit of 0,
+inf and nan is unknown: 0 is any length as well as any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import isfinite
+from typing import Any, NamedTuple
+
+from agrad.engine.core.graph import Node, by_seq
+from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.units.rules import rule_of
+from agrad.engine.units.unit import NAMED, Powers, Unit, find, named, read, si, spelled, times
+from agrad.engine.values import Value, np
+
+_NONE: Powers = {}
+
+
+class Quantity(NamedTuple):
+    """What is known of a value: its dimension, the unit that it is shown in, if one was carried here, and the symbols.
+
+    `weight`: how often the origin of a scale such as °C is in it: 1 in a point of the scale, 0 in a difference.
+    """
+
+    dim: Mapping[Any, Fraction]
+    shown: Unit | None
+    symbols: Powers
+    weight: Fraction = Fraction(0)
+
+
+class Inference:
+    """The units of the nodes behind some values."""
+
+    def __init__(self) -> None:
+        self.known: dict[Node, Quantity] = {}
+        self._solved: dict[int, Mapping[Any, Fraction]] = {}  # unknowns that were eliminated
+        self._count = 0
+
+    def unknown(self) -> Quantity:
+        """A new one."""
+        self._count += 1
+        return Quantity({self._count: Fraction(1)}, None, _NONE)
+
+    def reduced(self, dim: Mapping[Any, Fraction]) -> Mapping[Any, Fraction]:
+        """A dimension in terms of what is not eliminated."""
+        while any(name in self._solved for name in dim):
+            dim = times(*[(self._solved.get(name, {name: Fraction(1)}), power) for name, power in dim.items()])
+        return dim
+
+    def equal(self, a: Mapping[Any, Fraction], b: Mapping[Any, Fraction]) -> bool:
+        """Let two dimensions be equal; whether they can be."""
+        apart = self.reduced(times((a, 1), (b, -1)))
+        free = next((name for name in apart if type(name) is int), None)
+        if free is not None:
+            rest = {name: power for name, power in apart.items() if name != free}
+            self._solved[free] = times((rest, -1 / apart[free]))
+            return True
+        return not apart
+
+    def of(self, nodes: Iterable[Node]) -> None:
+        """Infer over the nodes behind these. Raises AgradError of kind `unit` at the first that cannot be."""
+        for node in behind(nodes, self.known):
+            self.known[node] = self._of_node(node)
+
+    def _of_node(self, node: Node) -> Quantity:
+        unit = node.unit
+        if unit is not None:
+            if unit.zero is not None:
+                return Quantity(unit.dim, unit, {"K": Fraction(1)}, Fraction(1))
+            return Quantity(unit.dim, unit, unit.symbols)
+        if node.op is None or not node.inputs:
+            is_lost = node.op is not None or (node.storage is not None and node.storage.roots)
+            return self.unknown() if is_lost else self._of_value(node.value)
+        operands = [self.known[x] if isinstance(x, Node) else self._of_value(x) for x in node.inputs]
+        letters, powers = rule_of(node.op, node.inputs, node.attrs or {})
+        bound: dict[str, Quantity] = {"1": Quantity(_NONE, None, _NONE)}
+        for place, (letter, found) in enumerate(zip(letters, operands, strict=True)):
+            first = bound.setdefault(letter, found)
+            if letter != "-" and not self.equal(first.dim, found.dim):
+                raise self._misfit(node, letters, operands, place)
+            if first.shown is None and found.shown is not None and letter not in "-1":
+                bound[letter] = found
+        single = [*powers.items()] == [(letter, 1) for letter in powers] and len(powers) == 1
+        carried = bound[next(iter(powers))].shown if single else None
+        dim = times(*[(bound[letter].dim, power) for letter, power in powers.items()])
+        symbols = times(*[(bound[letter].symbols, power) for letter, power in powers.items()])
+        return self._weighed(node, operands, Quantity(dim, carried, symbols))
+
+    def _of_value(self, value: Value | None) -> Quantity:
+        """A number has no unit, but for 0, inf and nan, which may have any."""
+        if type(value) is float:
+            return Quantity(_NONE, None, _NONE) if value and isfinite(value) else self.unknown()
+        entries = np.asarray(0.0 if value is None else value)
+        return Quantity(_NONE, None, _NONE) if np.any(np.isfinite(entries) & (entries != 0.0)) else self.unknown()
+
+    def _weighed(self, node: Node, operands: Sequence[Quantity], found: Quantity) -> Quantity:
+        """How often the origin of °C is in a result; the sum of two temperatures is refused."""
+        weights = [x.weight for x in operands]
+        if not any(weights):
+            return found
+        name = node.op.name  # type: ignore[union-attr]
+        weight = Fraction(0)
+        if name in ("add", "sub"):
+            weight = weights[0] + (weights[1] if name == "add" else -weights[1])
+        elif name in ("mul", "div") and type(node.inputs[1]) is float:
+            weight = weights[0] * (Fraction(node.inputs[1]) if name == "mul" else 1 / Fraction(node.inputs[1]))
+        elif name == "mul" and type(node.inputs[0]) is float:
+            weight = weights[1] * Fraction(node.inputs[0])
+        elif name not in ("sum", "std", "var", "abs", "norm", "euclidean") and found.shown is not None:
+            weight = max(weights)  # of what only chooses, moves or averages
+        scale = next(x.shown for x in operands if x.weight and x.shown is not None)
+        if found.shown is None or not weight:
+            kelvin = find("K")
+            return found._replace(shown=kelvin if found.shown is not None else None)
+        return found._replace(shown=scale, weight=weight)
+
+    # Results
+
+    def is_known(self, node: Node) -> bool:
+        """Whether no unknown is left in the dimension of a value."""
+        return not any(type(name) is int for name in self.reduced(self.known[node].dim))
+
+    def unit(self, node: Node) -> Unit:
+        """The unit that a value is shown in. Raises AgradError where it is no single temperature, such as 2*20 °C."""
+        found = self.known[node]
+        dim = self._solid(found)
+        if found.weight not in (0, 1):
+            scale = found.shown.text if found.shown is not None else ""
+            place = [Label(node.origin, f"has {float(found.weight):g} times the zero of {scale}")]
+            fixes = [Hint("10 °C + 1 K   adds a difference"), Hint("(x to K)   counts from absolute zero")]
+            message = "a sum of temperatures depends on where their scale begins"
+            raise AgradError("unit", message, labels=place, fixes=fixes)
+        if found.shown is not None:
+            return found.shown
+        unit = si(dim)
+        units = [(find(name), power) for name, power in found.symbols.items()]
+        if len(units) == 1 and units[0][0] is not None and units[0][1] == 1 and units[0][0].dim == dim:
+            return units[0][0]  # `2*x` is in what x is in
+        if unit.symbols.keys() <= {*NAMED.split()} and len(unit.symbols) == 1:
+            return unit
+        if 0 < len(units) <= 3 and all(one is not None for one, _ in units):
+            coherent = all(one.factor == 1 for one, _ in units)  # type: ignore[union-attr]
+            bases = [name for one, _ in units for name in one.dim]  # type: ignore[union-attr]
+            if (coherent or len({*bases}) == len(bases)) and times(*[(o.dim, p) for o, p in units]) == dim:  # type: ignore[union-attr]
+                ordered = dict(sorted(found.symbols.items(), key=lambda pair: pair[1] < 0))
+                return read(spelled(ordered))
+        return unit
+
+    def text(self, quantity: Quantity) -> str:
+        """What unit a value has, in an error."""
+        dim = self._solid(quantity)
+        if quantity.shown is not None:
+            return f"is in {quantity.shown.text}"
+        return f"is in {si(dim).text}" if dim else "has no unit"
+
+    def _solid(self, quantity: Quantity) -> Powers:
+        """The dimension of a value without what is unknown of it."""
+        return {name: power for name, power in self.reduced(quantity.dim).items() if type(name) is not int}
+
+    def _not_a_number(self, node: Node, place: int, found: Quantity) -> AgradError:
+        """The error for an operand that has a unit where a number is needed."""
+        assert node.op is not None
+        word, text, fixes = named(self._solid(found)), _text(node, place), list[str]()
+        if node.op.name == "pow":
+            of_base = place == 0
+            message = f"a power of {word} needs a constant exponent" if of_base else f"an exponent is no {word[2:]}"
+        else:
+            message = f"{node.op.name} takes a number, not {word}"
+            unit = found.shown or si(self._solid(found))
+            fixes = [Hint(f"{text}/(1 {unit.text})   is a number")]
+        return AgradError(
+            "unit", message, labels=[Label(_origin(node, place), f"{text} {self.text(found)}")], fixes=fixes
+        )
+
+    def _misfit(self, node: Node, letters: Sequence[str], operands: Sequence[Quantity], place: int) -> AgradError:
+        """The error for an operand whose unit does not fit the operation."""
+        assert node.op is not None
+        what, first, last = node.op.name, letters.index(letters[place]), operands[place]
+        if letters[place] == "1":
+            return self._not_a_number(node, place, last)
+        pair = [operands[first], last]
+        words = [named(self._solid(x)) for x in pair]
+        done = _DONE.get(what, f"go together in {what}")
+        message = f"{words[0]} and {words[1]} cannot {done}"
+        labels = [Label(node.origin, "here")]
+        for at, quantity in zip((first, place), pair, strict=True):
+            labels.append(Label(_origin(node, at), f"{_text(node, at)} {self.text(quantity)}"))
+        fixes = []
+        for at, other, one in ((first, pair[1], pair[0]), (place, pair[0], pair[1])):
+            if not self.reduced(one.dim) and type(node.inputs[at]) is float:
+                unit = other.shown or si(self._solid(other))
+                fixes.append(Hint(f"{_text(node, at)} {unit.text}"))
+        return AgradError("unit", message, labels=labels, fixes=fixes)
+
+
+_DONE = {
+    "add": "be added",
+    "sub": "be subtracted",
+    **dict.fromkeys(["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"], "be compared"),
+    **dict.fromkeys(["maximum", "minimum", "clip"], "be compared"),
+    **dict.fromkeys(["concat", "stack"], "be in one array"),
+}
+
+
+def _origin(node: Node, place: int) -> Any:
+    operand = node.inputs[place]
+    return (operand.origin if isinstance(operand, Node) else None) or node.origin
+
+
+def _text(node: Node, place: int) -> str:
+    operand = node.inputs[place]
+    if isinstance(operand, Node):
+        return operand.spell()
+    return f"{operand:g}" if type(operand) is float else "the other side"
+
+
+def behind(nodes: Iterable[Node], known: Mapping[Node, Quantity]) -> list[Node]:
+    """The nodes that are not known yet, in the order in which they were made."""
+    found: set[Node] = set()
+    rest = [node for node in nodes if node not in known]
+    while rest:
+        node = rest.pop()
+        if node not in found and node not in known:
+            found.add(node)
+            if node.unit is None:
+                rest += [x for x in node.inputs if isinstance(x, Node)]
+    return sorted(found, key=by_seq)

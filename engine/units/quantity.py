@@ -1,0 +1,212 @@
+"""Values with units: how they are made, converted, and asked for their units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from agrad.engine.core.context import current
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.graph import Node, Units, alive, roots_of
+from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.units.infer import Inference, behind
+from agrad.engine.units.unit import Unit, named, quotient, read
+from agrad.engine.values import Value, np
+
+ONE = Unit({}, read("rad").factor, {})
+
+
+def quantity(value: Any, unit: str) -> Tensor:
+    """A leaf that is so many of a unit: `quantity(3, "km")`. Its number is in SI units.
+
+    A value that is computed is multiplied by the unit; one with an uncertainty keeps it. Raises AgradError of kind
+    `unit` for a text that is no unit, and for a value that has a unit already.
+    """
+    return of_unit(operand(value), read(unit))
+
+
+def of_unit(value: Any, unit: Unit) -> Tensor:
+    """The same of a unit."""
+    u, node = None, value.node if isinstance(value, Tensor) else None
+    if node is not None:
+        if node.unit is not None:
+            fixes = [Hint(f"x to {unit.text}")]
+            raise AgradError("unit", f"{node.spell()} is in {node.unit.text} already", fixes=fixes)
+        if node.recorded and (node.op is not None or node.uncertainty is None or node.name is not None):
+            if unit.zero:
+                raise AgradError("unit", f"a computed value cannot be a point of the scale {unit.text}")
+            return value * of_unit(1.0, unit)  # type: ignore[no-any-return]
+        u = node.uncertainty
+    made = tensor(to_si(value.value if isinstance(value, Tensor) else value, unit))
+    if u is not None:
+        made.node.extra, made.node.requires_grad = u, True
+        u.u = u.u * float(unit.factor)
+    made.node.recorded, made.node.unit = True, unit
+    Units.exist = True
+    return made
+
+
+def to_si(value: Value, unit: Unit) -> Value:
+    """Numbers of a unit in SI units; of an array, with one rounding more."""
+    return unit.to_si(value) if type(value) is float else (value + float(unit.zero or 0)) * float(unit.factor)
+
+
+def in_unit(value: Value, unit: Unit) -> Value:
+    """Numbers in SI units as numbers of a unit."""
+    if type(value) is float:
+        return unit.of_si(value)
+    if unit.factor == 1 and not unit.zero:
+        return value
+    return np.reshape([unit.of_si(x) for x in np.ravel(value).tolist()], value.shape)
+
+
+def unit_of(value: Any) -> Unit | None:
+    """The unit of a value; None of one that has none. Raises AgradError of kind `unit`."""
+    if not Units.exist or not isinstance(value, Tensor):
+        return None
+    found = infer([value.node])[0]
+    return found if found is not None and (found.symbols or found.zero is not None) else None
+
+
+def infer(nodes: Sequence[Node]) -> list[Unit | None]:
+    """The units of nodes, None where there is none. Raises AgradError of kind `unit`."""
+    work = Inference()
+    work.of(nodes)
+    return [work.unit(node) for node in nodes]
+
+
+def checked(nodes: Iterable[Node], kept: Iterable[Node]) -> None:
+    """Check the units behind some nodes, and remember those of others. Raises AgradError of kind `unit`."""
+    work, kept = Inference(), list(kept)
+    for node in kept:
+        lost = [leaf for leaf in alive(roots_of(node)) if leaf.unit is not None] if node.op is None else []
+        if lost and node.unit is None:
+            name = node.spell()
+            message = f"{name} was computed from {lost[0].spell()} without recording, so that its unit is not known"
+            labels, fixes = [Label(node.origin)] if node.origin else [], [Hint("compute it outside no_grad")]
+            raise AgradError("unit", message, labels=labels, fixes=fixes)
+    work.of([*nodes, *kept])
+    for node in kept:
+        if node.op is not None and node.unit is None and work.is_known(node):
+            node.unit = work.unit(node)
+
+
+def plain_only(values: Iterable[Any], what: str) -> None:
+    """Refuse values with units, or computed from such. Raises AgradError of kind `unit`."""
+    nodes = [x.node for x in values if isinstance(x, Tensor)]
+    found = next((node for node in behind(nodes, {}) if node.unit is not None), None)
+    if found is not None:
+        one = found.unit.text
+        message = f"{what} takes numbers without units, and {found.spell()} is in {one}"
+        raise AgradError("unit", message, fixes=[Hint(f"x/(1 {one})   is the number of {one}")])
+
+
+def plain_number(value: Tensor) -> None:
+    """Refuse to take the number out of a value with a unit. Raises AgradError of kind `unit`."""
+    unit = unit_of(value)
+    if unit is not None:
+        name = value.node.spell()
+        fixes = [f"{name}/(1 {unit.text})"] if value.node.name else [Hint(f"x/(1 {unit.text})")]
+        raise AgradError("unit", f"{name} is in {unit.text}: as a number it would not say of what", fixes=fixes)
+
+
+def fitting(node: Node, value: Any, adds: bool = True) -> None:
+    """Refuse to write a value into a leaf of another unit, or to multiply one by a unit. Raises AgradError."""
+    own, new = node.unit or ONE, unit_of(value) or ONE
+    is_zero = adds and getattr(value, "value", value) == 0.0 if np.ndim(getattr(value, "value", value)) == 0 else False
+    if not is_zero and new.dim != (own.dim if adds else {}):
+        has = f"is in {own.text}" if node.unit else "has no unit"
+        other = f"this is in {new.text}" if new.symbols else "this has none"
+        raise AgradError(
+            "unit", f"{node.spell()} {has}, and {other}", fixes=[Hint(f"1 {own.text}")] if own.text else []
+        )
+
+
+def alike(values: Sequence[Any]) -> None:
+    """Refuse to compare values of different dimensions. Raises AgradError of kind `unit`."""
+    work = Inference()
+    values = [tensor(x) if not isinstance(x, Tensor) else x for x in values]
+    work.of([x.node for x in values])
+    for other in values[1:]:
+        pair = [values[0].node, other.node]
+        if not work.equal(work.known[pair[0]].dim, work.known[pair[1]].dim):
+            one, two = (named(work.unit(node).dim) for node in pair)
+            raise AgradError("unit", f"{one} and {two} cannot be compared")
+
+
+def converted(value: Any, unit: str) -> Tensor:
+    """The same value, shown in another unit: `x to km/h`. Raises AgradError of kind `unit` where that does not fit."""
+    to, work = read(unit), Inference()
+    if not isinstance(value, Tensor) or not Units.exist:
+        raise AgradError("unit", f"a number without a unit is not converted to {to.text}", fixes=[Hint(f"3 {to.text}")])
+    work.of([value.node])
+    found = work.known[value.node]
+    own = work.unit(value.node)
+    if not work.equal(found.dim, to.dim):
+        message = f"{value.node.spell()} is {named(own.dim)}, in {own.text}: that is not converted to {to.text}"
+        raise AgradError("unit", message if own.symbols else f"{value.node.spell()} has no unit to convert")
+    if to.zero and found.weight != 1:
+        raise AgradError("unit", f"a difference of temperatures has no zero, as {to.text} has", fixes=[Hint("x to K")])
+    copy: Tensor = OPS["clone"].call(value)
+    copy.node.unit = to
+    return copy
+
+
+def with_unit(result: Tensor, y: Tensor, xs: Sequence[Tensor]) -> Tensor:
+    """A derivative of y by some values, with its unit."""
+    if result.node.unit is None:
+        unit = slopes(y, xs)
+        if unit.symbols or unit.factor != 1:
+            result.node.recorded, result.node.unit = True, unit
+    return result
+
+
+def shown(value: Any) -> tuple[Any, str]:
+    """The numbers of a value in the unit that it is shown in, and that unit; empty for none."""
+    unit = unit_of(value)
+    if unit is None:
+        return getattr(value, "value", value), ""
+    return in_unit(value.value, unit), unit.text
+
+
+def slopes(y: Tensor, xs: Sequence[Tensor]) -> Unit:
+    """The unit of the derivative of y by some values: of y, over that of each."""
+    unit, *units = [one or ONE for one in infer([x.node for x in (y, *xs)])]
+    return over(unit, units)
+
+
+def over(unit: Unit, units: Sequence[Unit]) -> Unit:
+    """One unit over others, of which equal ones are one with a power."""
+    unit, powers = unit._replace(zero=None), dict[str, list[Unit]]()
+    for one in units:
+        powers.setdefault(one.text, []).append(one._replace(zero=None))
+    for equal in powers.values():
+        unit = quotient(unit, equal[0], len(equal))
+    return unit
+
+
+def note_gradients(root: Node, targets: Iterable[Node], fresh: bool) -> None:
+    """Remember the units of gradients that are added to leaves. Raises AgradError where another has another unit."""
+    targets, log = list(targets), current().undo_log
+    unit, *units = [one or ONE for one in infer([root, *targets])]
+    for node, below in zip(targets, units, strict=True):
+        found, before = over(unit, [below]), node.grad_unit
+        has_more = not fresh and node.grad is not None and node.grad.value is not None
+        if has_more and (before or ONE).dim != found.dim:
+            has = f"is in {before.text}" if before else "has no unit"
+            message = f"the gradient of {node.spell()} {has}, and that to be added is in {found.text or 'none'}"
+            raise AgradError("unit", message, fixes=["zero_grad"])
+        if not has_more and before != found:
+            if log is not None:
+                log.remember(("grad unit", node), partial(setattr, node, "grad_unit", before))
+            node.grad_unit = found if found.symbols or found.factor != 1 else None
+
+
+def keep(node: Node, alias: Node) -> None:
+    """Give another node of the same data the same unit."""
+    found = infer([node])[0]
+    if found is not None and (found.symbols or found.zero is not None):
+        alias.recorded, alias.unit = True, found

@@ -1,0 +1,251 @@
+"""A unit: how it is written, its factor to coherent SI units, where its zero is, and its dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.units.table import AMBIGUOUS, LONG, SHORT, TABLE
+from agrad.lazy import pattern, rare
+
+Powers = Mapping[str, Fraction]  # of the base dimensions, or of symbols
+
+BASE = "kg m s A K mol cd bit"  # in the order in which they are written
+NAMED = "N Pa J W C V F Ω Wb T H"  # what a result is shown in where its dimension is exactly theirs
+_SUPERSCRIPT = str.maketrans("-0123456789/", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᐟ")
+DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_WORD = r"°?[A-Za-z_µμΩ\u2126Åö]+|°"
+_FACTOR = pattern(rf"({_WORD})(?:(?:\^|\*\*)\(?(-?\d+(?:/\d+)?)\)?|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?")
+_NUMBER = pattern(r"(pi|\d[\d.]*(?:e-?\d+)?)(?:/(pi|\d[\d.]*)(?![\w.]))?\s*")
+
+
+class Unit(NamedTuple):
+    """A unit. `symbols`: what it is written with; `zero`: the number of kelvins at its zero, None without an origin."""
+
+    symbols: Powers
+    factor: Fraction
+    dim: Powers
+    zero: Fraction | None = None
+    typed: str = ""
+
+    @property
+    def text(self) -> str:
+        """As it was typed, or else by its symbols: `kg·m/s²`."""
+        return self.typed or spelled(self.symbols)
+
+    def to_si(self, number: float) -> float:
+        """A number in this unit, in SI units: rounded once."""
+        return float((Fraction(number) + (self.zero or 0)) * self.factor) if abs(number) < 1e300 else number
+
+    def of_si(self, number: float) -> float:
+        """The number in this unit, of one in SI units."""
+        if not abs(number) < 1e300:  # inf and nan are no fractions
+            return number
+        exact = float(Fraction(number) / self.factor - (self.zero or 0))
+        short = float(f"{exact:.15g}")  # as it was typed, if that is the number
+        return short if self.to_si(short) == number else exact
+
+
+def spelled(symbols: Powers) -> str:
+    """`kg·m²/(s²·mol)`: in the order given, those below behind a slash; `1/s` where none is above."""
+    above = [_power(name, power) for name, power in symbols.items() if power > 0]
+    below = [_power(name, -power) for name, power in symbols.items() if power < 0]
+    under = f"({'·'.join(below)})" if len(below) > 1 else "".join(below)
+    return "·".join(above) + (f"/{under}" if below and above else f"1/{under}" if below else "")
+
+
+def _power(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    return f"{name}^({power})" if power.denominator > 1 else f"{name}{str(power).translate(_SUPERSCRIPT)}"
+
+
+def times(*terms: tuple[Powers, Fraction | int]) -> dict[str, Fraction]:
+    """The product of powers of units, those that cancel left out."""
+    found: dict[str, Fraction] = {}
+    for powers, exponent in terms:
+        for name, power in powers.items():
+            found[name] = found.get(name, Fraction(0)) + power * exponent
+    return {name: power for name, power in found.items() if power}
+
+
+@cache
+def _rows() -> dict[str, tuple[str, str, bool]]:
+    """By each name: its definition, the prefixes that it takes, and whether these are words."""
+    found = {}
+    for line in TABLE.strip().splitlines():
+        names, _, definition = line.partition(" = ")
+        symbols, _, long = names.partition(";")
+        for name in [*symbols.split(), *long.split()]:
+            bare, prefixes, is_word = name.rstrip("*+-"), name[len(name.rstrip("*+-")) :], name in long.split()
+            for spelling in (bare, bare + "s") if is_word else (bare,):
+                found[spelling] = definition, prefixes, is_word
+    return found
+
+
+_OWN: dict[str, Unit] = {}  # those of `unit rod = 5.0292 m`
+
+
+def names() -> Iterator[str]:
+    """All names, without prefixes."""
+    yield from [*_rows(), *_OWN]
+
+
+def word(name: str) -> str:
+    """The word for a symbol, `metre` for `m`; empty if there is none."""
+    for line in TABLE.splitlines():
+        symbols, _, long = line.partition(" = ")[0].partition(";")
+        if long and name in [one.rstrip("*+-") for one in symbols.split()]:
+            return long.split()[0].rstrip("*+-")
+    return ""
+
+
+@lru_cache(4096)
+def find(name: str) -> Unit | None:
+    """The unit of a name, with a prefix or without; None where it is none."""
+    if name in _OWN:
+        return _OWN[name]
+    name = name.replace("μ", "µ").replace("\u2126", "Ω")
+    if name in _rows():
+        return _defined(name)
+    for table, of_words in ((SHORT, False), (LONG, True)):
+        for prefix, scale in table.items():
+            _, allowed, is_word = _rows().get(name.removeprefix(prefix), ("", "", of_words))
+            fits = allowed == "*" or allowed == ("+" if scale > 0 else "-")
+            if name.startswith(prefix) and fits and is_word is of_words:
+                found = _defined(name.removeprefix(prefix))
+                factor = found.factor * (scale if scale > 0 else Fraction(1, -scale))
+                return Unit({name: Fraction(1)}, factor, found.dim)
+    return None
+
+
+def _defined(name: str) -> Unit:
+    definition, _, _ = _rows()[name]
+    symbols = {name: Fraction(1)}
+    if definition.startswith("["):
+        return Unit(symbols, Fraction(1), {definition[1:-1]: Fraction(1)})
+    text, _, zero = definition.partition(" @ ")
+    factor, rest = Fraction(1), text
+    if number := _NUMBER.match(text):
+        above, below = (Fraction(rare.math.pi if part == "pi" else part or "1") for part in number.groups())
+        factor, rest = above / below, text[number.end() :]
+    found = read(f"1{rest}" if rest.startswith("/") else rest) if rest else Unit({}, Fraction(1), {})
+    return Unit(symbols, factor * found.factor, found.dim, Fraction(zero) if zero else None)
+
+
+def read(text: str) -> Unit:
+    """The unit that a text says: `km/h`, `J/(kg·K)`, `N m`, `1/s`. Raises AgradError of kind `unit`."""
+    parts = list(_parts(text.strip()))
+    units = [(_one(name), power) for name, power in parts]
+    if len(units) == 1 and units[0][1] == 1:
+        return units[0][0]
+    factor = Fraction(1)
+    for unit, power in units:
+        factor *= (
+            Fraction(unit.factor**power) if power.denominator == 1 else Fraction(float(unit.factor) ** float(power))
+        )
+    symbols = times(*[(unit.symbols, power) for unit, power in units])
+    return Unit(symbols, factor, times(*[(unit.dim, power) for unit, power in units]), None, spelled(symbols))
+
+
+def _parts(text: str) -> Iterator[tuple[str, Fraction]]:
+    """The names with their powers."""
+    place, sign, grouped = 0, 1, False
+    if text.startswith("1/"):
+        place, sign = 2, -1
+    while place < len(text):
+        if text[place] == "(" and sign < 0 and not grouped:
+            place, grouped = place + 1, True
+        found = _FACTOR.match(text, place)
+        if found is None:
+            raise AgradError("unit", f"`{text}` is not a unit")
+        yield found[1], sign * Fraction(found[2] or (found[3] or "1").translate(DIGITS))
+        place = found.end()
+        if grouped and text[place : place + 1] == ")":
+            place, grouped = place + 1, False
+        if place == len(text):
+            break
+        joint = text[place]
+        if joint not in "·*/⋅ " or (grouped and joint == "/"):
+            raise AgradError("unit", f"`{text}` is not a unit")
+        if sign < 0 and joint != "/" and not grouped:
+            above, _, below = text.partition("/")
+            fix = f"{above}/({below.replace(joint, '·').replace('/', '·')})"
+            raise AgradError("unit", f"what is below the line of `{text}` is not clear", fixes=[Hint(fix)])
+        if place + 1 == len(text):
+            raise AgradError("unit", f"`{text}` is not a unit")
+        sign, place = (-1 if joint == "/" or grouped else 1), place + 1
+    if grouped:
+        raise AgradError("unit", f"`{text}` is not a unit: a bracket is open")
+
+
+def _one(name: str) -> Unit:
+    found = find(name)
+    if found is None:
+        if name in AMBIGUOUS:
+            choices = AMBIGUOUS[name].split()
+            message = f"`{name}` is more than one unit: {', '.join(choices[:-1])} or {choices[-1]}"
+            raise AgradError("unit", message, fixes=[Hint(choice) for choice in choices])
+        near = rare.difflib.get_close_matches(name, list(names()), 2)
+        raise AgradError("unit", f"`{name}` is no unit", fixes=[Hint(one) for one in near])
+    return found
+
+
+def define(name: str, unit: Unit | None) -> None:
+    """Add a unit of one's own; without another unit, it is a base dimension of its own."""
+    one = {name: Fraction(1)}
+    _OWN[name] = Unit(one, unit.factor, unit.dim) if unit is not None else Unit(one, Fraction(1), one)
+    find.cache_clear()
+
+
+def si(dim: Powers) -> Unit:
+    """The SI unit of a dimension: one of those with a name, if it is exactly that; else of base units."""
+    for name in NAMED.split():
+        found = find(name)
+        if found is not None and found.dim == dim:
+            return found
+    order = [*BASE.split(), *sorted(set(dim) - set(BASE.split()))]
+    return Unit({name: dim[name] for name in order if name in dim}, Fraction(1), dim)
+
+
+def quotient(above: Unit, below: Unit, order: int = 1) -> Unit:
+    """The unit of a derivative: that of the value over that of the variable, with equal symbols cancelled."""
+    dim, factor = times((above.dim, 1), (below.dim, -order)), above.factor / below.factor**order
+    symbols = times((above.symbols, 1), (below.symbols, -order))
+    text = ""
+    if len(below.symbols) > 1 and above.symbols and not {*above.symbols} & {*below.symbols}:
+        text = f"{above.text}/({below.text})" + (str(order).translate(_SUPERSCRIPT) if order > 1 else "")
+    return Unit(symbols, factor, dim, None, text)
+
+
+def named(dim: Powers) -> str:
+    """What a dimension is called: `a length`; its SI unit, where it has no name."""
+    text = si(dim).text
+    return _WORDS.get(text, f"a value in {text}")
+
+
+_WORDS = {
+    "": "a number",
+    "m": "a length",
+    "s": "a time",
+    "kg": "a mass",
+    "A": "a current",
+    "K": "a temperature",
+    "mol": "an amount of substance",
+    "cd": "a luminous intensity",
+    "m/s": "a speed",
+    "m/s²": "an acceleration",
+    "m²": "an area",
+    "m³": "a volume",
+    "N": "a force",
+    "J": "an energy",
+    "W": "a power",
+    "Pa": "a pressure",
+    "C": "a charge",
+    "V": "a voltage",
+    "Ω": "a resistance",
+    "1/s": "a frequency",
+}

@@ -1,0 +1,86 @@
+"""Where a text has a unit: directly behind a number or a bracket, and behind `to`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from agrad.engine.units import table, unit
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.syntax import ast
+
+_BLANK = re.compile(r"[ \t]*")
+_FACTOR = re.compile(r"(°?[A-Za-z_µμΩ\u2126Åö]+)(?![\w(\[])(?:(?:\^|\*\*)-?\d+(?![\w.])|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+_ENDS = re.compile(r"(?![\w(\[.'\"])(?![ \t]*=(?!=))(?![ \t]*\()")
+
+
+def end_of_unit(text: str, start: int, reserved: Collection[str]) -> int:
+    """The place behind the unit that begins here; `start` if there is none."""
+    blank = _BLANK.match(text, start)
+    end = _factor(text, blank.end() if blank else start, reserved)
+    while end and text[end : end + 1] and text[end] in "·⋅/ ":
+        further = _group(text, end, reserved) or _factor(text, end + 1, reserved)
+        if not further:
+            break
+        end = further
+    return end or start
+
+
+def _factor(text: str, start: int, reserved: Collection[str]) -> int:
+    """The end of one unit with its power; 0 if there is none."""
+    found = _FACTOR.match(text, start)
+    if found is None or found[1] in reserved or not _ENDS.match(text, found.end()):
+        return 0
+    return found.end() if unit.find(found[1]) is not None or found[1] in table.AMBIGUOUS else 0
+
+
+def _group(text: str, start: int, reserved: Collection[str]) -> int:
+    """The end of `/(kg·K)`; 0 if there is none."""
+    closed = text.find(")", start)
+    if not text.startswith("/(", start) or closed < 0:
+        return 0
+    parts = re.split("[·⋅*]", text[start + 2 : closed])
+    return closed + 1 if all(_factor(part, 0, reserved) == len(part) for part in parts) else 0
+
+
+_PART = re.compile(r"/\(|[/)]|(°?[A-Za-z_µμΩ\u2126Åö]+)(?:(?:\^|\*\*)(-?\d+)|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?")
+
+
+def names_in(text: str) -> list[str]:
+    """The names in a unit, in order."""
+    return [found[1] for found in _PART.finditer(text) if found[1]]
+
+
+def product(node: ast.Quantity) -> ast.Expr:
+    """`3 m/s^2` where m is the name of a value: `3*m/s^2`."""
+    made, divides, grouped = node.value, False, False
+    source, start = node.span.source, node.span.end - len(node.unit)
+    for found in _PART.finditer(node.unit):
+        if not found[1]:
+            divides, grouped = found[0] != ")", found[0] == "/("
+            continue
+        span = Span(source, start + found.start(1), start + found.end(1))
+        one: ast.Expr = ast.Name(found[1], span=span)
+        if power := int(found[2] or (found[3] or "1").translate(unit.DIGITS)) - 1:
+            one = ast.Binary("**", one, ast.Number(float(power + 1), span=span), None, span=span)
+        whole = Span(source, node.span.start, span.end)
+        made = ast.Binary("/" if divides else "*", made, one, None, span=whole)
+        divides = grouped
+    return made
+
+
+def bound(tree: ast.Node, names: Collection[str]) -> Any:
+    """A tree in which some names have values, so that these are no units."""
+
+    def seen(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return tuple(map(seen, part))
+        return product(part) if isinstance(part, ast.Quantity) and names_in(part.unit)[0] in names else part
+
+    for node in list(ast.nodes(tree)):
+        for field in type(node).fields:
+            before = getattr(node, field)
+            if (after := seen(before)) is not before and isinstance(before, tuple | ast.Quantity):
+                setattr(node, field, after)
+    return seen(tree)

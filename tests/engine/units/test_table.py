@@ -1,0 +1,120 @@
+"""The table of units: its names, prefixes and factors, against pint and against what the standards say."""
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from rows import each
+
+import agrad.engine as ag
+from agrad.engine.units import unit
+from agrad.engine.units.table import AMBIGUOUS
+
+# Names that pint reads as something else: with a prefix (`amps` is attometres per second there), by the survey foot that
+# was retired in 2022, of Gauss's system, or without a dimension of information.
+OTHERWISE = set(
+    "amps dpt cfm decade fathom rod chain furlong acre bbl therm gauss maxwell oersted bit B byte KiB MiB GiB TiB "
+    "kibibyte mebibyte gibibyte tebibyte".split()
+)
+DIMENSIONS = dict(
+    zip(
+        "[length] [mass] [time] [current] [temperature] [substance] [luminosity]".split(),
+        "m kg s A K mol cd".split(),
+        strict=True,
+    )
+)
+
+
+def test_units_agree_with_pint():
+    pint = pytest.importorskip("pint")
+    registry, compared = pint.UnitRegistry(), 0
+    for name in unit.names():
+        try:
+            known = registry.parse_units(name)
+        except pint.errors.UndefinedUnitError:
+            continue
+        if name in OTHERWISE or name.removesuffix("s") in OTHERWISE:
+            continue
+        ours = unit.find(name)
+        ends = [registry.Quantity(x, known).to_base_units().magnitude for x in (1, 2)]
+        dim = {DIMENSIONS[key]: power for key, power in known.dimensionality.items()}
+        assert ends[1] - ends[0] == pytest.approx(float(ours.factor), rel=1e-9), name
+        assert dim == {key: float(power) for key, power in ours.dim.items()}, name
+        if ours.zero:
+            assert ours.to_si(1.0) == pytest.approx(ends[0])
+        compared += 1
+    assert compared > 270
+
+
+def test_there_are_300_names():
+    assert len([*unit.names()]) > 300
+
+
+# What is defined exactly (SI Brochure, 9th edition; NIST SP 811), or named in `kg m s A K mol cd`.
+EXACT = """
+km/h | 5/18 | m^1 s^-1
+mph | 1397/3125 | m^1 s^-1
+lbf | 8896443230521/2000000000000 | kg^1 m^1 s^-2
+kWh | 3600000 | kg^1 m^2 s^-2
+mL | 1/1000000 | m^3
+µm | 1/1000000 | m^1
+um | 1/1000000 | m^1
+J/(kg·K) | 1 | m^2 s^-2 K^-1
+J/kg/K | 1 | m^2 s^-2 K^-1
+N m | 1 | kg^1 m^2 s^-2
+kg·m²/s³ | 1 | kg^1 m^2 s^-3
+m^2 | 1 | m^2
+s⁻¹ | 1 | s^-1
+1/s | 1 | s^-1
+daPa | 10 | kg^1 m^-1 s^-2
+millimetres | 1/1000 | m^1
+kΩ | 1000 | kg^1 m^2 s^-3 A^-2
+"""
+
+
+@each("row", EXACT.strip().splitlines())
+def test_texts_are_units_with_exact_factors(row):
+    text, factor, dim = row.split(" | ")
+    found = unit.read(text)
+    assert found.factor == Fraction(factor)
+    assert dict(found.dim) == {name: int(power) for name, power in (part.split("^") for part in dim.split())}
+    again = unit.read(found.text)
+    assert (again.factor, dict(again.dim)) == (found.factor, dict(found.dim))
+
+
+NONE = "kin mmin kinch mft dh klb dt kdeg Pm/ m/ m//s m/(s m^ 2m fft nmile mm-1 k µ Pas"
+
+
+@each("text", NONE.split())
+def test_no_prefix_and_no_sign_is_taken_where_it_does_not_belong(text):
+    with pytest.raises(ag.AgradError) as problem:
+        unit.read(text)
+    assert problem.value.kind == "unit"
+
+
+@each("name", list(AMBIGUOUS))
+def test_ambiguous_names_are_refused_with_choices_that_are_units(name):
+    with pytest.raises(ag.AgradError) as problem:
+        unit.read(name)
+    assert [unit.read(str(fix)) for fix in problem.value.fixes]
+
+
+def test_a_space_below_the_line_is_refused_with_brackets_that_work():
+    with pytest.raises(ag.AgradError) as problem:
+        unit.read("J/kg K")
+    assert unit.read(str(problem.value.fixes[0])).text == "J/(kg·K)"
+
+
+@each("name", sorted(unit.names()))
+def test_numbers_come_back_from_si_units(name):
+    one = unit.find(name)
+    for number in (0.1, 3.0, 12.7, -40.0, 1e-9):
+        assert one.of_si(one.to_si(number)) == pytest.approx(number, rel=4e-16, abs=1e-13 if one.zero else 0.0)
+
+
+def test_nothing_of_units_is_loaded_without_a_unit():
+    code = "import atexit, sys; atexit.register(lambda: print([n for n in sys.modules if 'units' in n or n == 'fractions']))\n"
+    code += "from agrad.cli.__main__ import process; sys.argv[1:] = ['eval', '2*a**2', 'a=3', '--wrt', 'a']; process()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
