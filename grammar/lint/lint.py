@@ -175,7 +175,7 @@ class _Check:
 
     def _name(self, name: str, span: Span, *, sure: bool) -> None:
         """A name that is read. If it is not certain when, any statement may have bound it."""
-        if name in CONSTANTS or name in FUNCTIONS or name in SCHOOL or name in ("_", "ans"):
+        if name in CONSTANTS or name in FUNCTIONS or name in SCHOOL or name[0] == "." or name in ("_", "ans"):
             return
         ordered = sure and self.straight
         if name in (self.known if ordered else self.scope) or self._unseen(ordered):
