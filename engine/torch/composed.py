@@ -13,11 +13,13 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import current
 from agrad.engine.core.devices import need_processor
+from agrad.engine.core.graph import Storage
+from agrad.engine.core.versions import mark_written
 from agrad.engine.values import np
 from agrad.torch.autograd import enable_grad, inference_mode
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
 from agrad.torch.registry import TORCH, axis_in, engine, named, plain, public, sizes, tensor_of
-from agrad.torch.tensor import Tensor, as_array, check_writable, entitle, give
+from agrad.torch.tensor import Tensor, as_array, check_writable, entitle, give, part_of
 from agrad.torch.types import as_dtype, bool_, device, float64
 
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
@@ -49,12 +51,24 @@ def _placed(name: str) -> Callable[..., Any]:
 
     def call(self: Any, *args: Any) -> Any:
         check_writable(self, self.requires_grad)
+        shared: Any = self.view_of
+        if shared is not None:  # a view of constants stays one, in its new shape
+            is_view = shared.whole is not None
+            if any(part() is not None for part, *_ in shared.parts) or (is_view and self.requires_grad):
+                raise RuntimeError(f"{name}_() cannot turn what shares its data with a view\n  fix: x = x.{name}(…)")
+        before, turn = self._version, TORCH[name]
         if self.requires_grad and self.is_leaf:
-            self.data = TORCH[name](self.data, *args)
-            return self
-        with enable_grad():
-            made = TORCH[name](self.clone() if self.requires_grad else self.data, *args)
-        self._become(made.node, made.array)
+            self.data = turn(self.data, *args)
+        else:
+            with enable_grad():
+                made = turn(self.clone(), *args)
+            self._become(made.node, made.array)
+            self.node.storage = Storage(version=before)
+            if shared is not None and shared.whole is not None:
+                again = shared.again or (lambda whole: whole)
+                part_of(shared.whole, self, lambda whole: turn(again(whole), *args), shared.kind, shared.made)
+                return self
+        mark_written([self.node], f"{name}_()")
         return self
 
     return call

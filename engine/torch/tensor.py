@@ -648,8 +648,10 @@ def check_writable(x: Any, needs_grad: bool) -> None:
         return
     shared, root = x.view_of, x
     if shared is not None and shared.whole is not None and shared.kind == "view":
-        while root.view_of is not None and root.view_of.whole is not None and root.view_of.kind == "view":
-            root = root.view_of.whole
+        while not (root.node.op is None and root.node.requires_grad) and (up := root.view_of) is not None:
+            if up.whole is None or up.kind != "view":
+                break
+            root = up.whole
         if shared.made:
             how = "by an operation that returns several" if shared.made == "several" else "while nothing was recorded"
             raise AgradError(
