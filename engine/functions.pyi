@@ -29,7 +29,7 @@ def trapezoidal(a: Any, b: Any, beta: Any, dof: Any = None) -> Tensor:
     """An uncertain number from a to b, likely in the middle beta*(b - a): u is (b - a)*sqrt((1 + beta**2)/24)."""
 
 def from_sample(sample: Any) -> Tensor:
-    """An uncertain number that is distributed as a sample, as one of a simulation: its mean and standard deviation."""
+    """An uncertain number that is distributed as the entries of a sample, such as the values of a simulation."""
 
 def measured(readings: Any) -> Any:
     """The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2); of a matrix with a row for each time that several quantities were read together, the correlated means (5.2.3)."""

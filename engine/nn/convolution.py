@@ -149,7 +149,7 @@ def _mean(x: Tensor) -> Any:
 
 
 def _past_the_end(lengths: Shape, counts: Shape, widths: Shape, sizes: Shape, steps: Shape, gaps: Shape) -> list[int]:
-    """With ceil_mode, how many entries more a last window needs that begins within x, where x goes beyond the others."""
+    """With ceil_mode, how many entries more a last window needs that begins in x, where x goes beyond the others."""
     found = []
     for n, count, width, size, step, gap in zip(lengths, counts, widths, sizes, steps, gaps, strict=True):
         extra = count * step + gap * (size - 1) + 1 - n  # a whole step, where the windows end with x
