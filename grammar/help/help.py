@@ -48,8 +48,8 @@ def _texts(name: str) -> list[str]:
     return paragraphs(beside(__file__, f"{name}.txt"))
 
 
-# What to type first; what the overview says of statements; the help for each that is not a command; operators, each with
-# what it is.
+# What to type first; what the overview says of statements; the help for each that is not a command; operators, and what
+# each is.
 START = beside(__file__, "start.txt").rstrip("\n")
 STATEMENTS = beside(__file__, "overview.txt").rstrip("\n")
 STATEMENT_HELP = dict(one.split(": ", 1) for one in _texts("statements"))

@@ -213,7 +213,7 @@ class Builder:
         if sign == "-" and isinstance(operand, s.Quantity) and operand.unit[:1] == "°" and len(operand.unit) > 1:
             value = s.Unary("-", operand.value, span=self.span(sign, operand.value))
             return s.Quantity(value, operand.unit, span=self.span(sign, operand))
-        return s.Unary(sign, operand, span=self.span(sign, operand))
+        return s.Unary(str(sign), operand, span=self.span(sign, operand))
 
     def quantity(self, parts: Parts) -> s.Quantity:
         """`3 km`."""
