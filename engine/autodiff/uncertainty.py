@@ -467,7 +467,7 @@ def _trapezoidal(a: Any, b: Any, beta: Any, dof: Any) -> Tensor:
 @_making(
     "from_sample",
     "sample",
-    doc="An uncertain number that is distributed as a sample, as one of a simulation: its mean and standard deviation.",
+    doc="An uncertain number that is distributed as the entries of a sample, such as the values of a simulation.",
     example="from_sample([1, 2, 3]).u == 1",
 )
 def _from_sample(sample: Any) -> Tensor:

@@ -13,6 +13,7 @@ from agrad.engine import units
 from agrad.engine.autodiff.distributions import NORMAL
 from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, correlations, second_order, together
 from agrad.engine.compile import compile as compiled
+from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Units
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -313,6 +314,7 @@ def _apart(value: float, u: float) -> list[str]:
 def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -> Joint:
     """Several numbers together: a name for each, or of an array for all its entries."""
     _check(coverage, None)
+    values = [operand(value) for value in values]
     y, u, matrix = together(values)
     if not np.any(u):
         raise _unmeasured(" and ".join(names))

@@ -14,7 +14,7 @@ VALUES = """"" None [1,2] sin "a" (1,2) 1e400 -1 nan [] [[1],[2,3]] x (lambda~x:
 FORMS = """
 backward {} ; backward c seed {} ; retain {} ; grad {} ; zero_grad {} ; info {} ; set a = {} ; forward {} ; forward c with a={}
 check {} ; explain {} ; graph {} ; graph c depth {} ; graph c from {} ; graph c vs {} ; graph {} vs c ; graphs {} ; export {} to "f.c" ; watch {} ; watch c as {}
-step sgd a lr={} ; step adam a lr={} ; step {} a ; budget {} ; budget m order {} ; budget m samples {} ; budget m coverage {}
+step sgd a lr={} ; step adam a lr={} ; step {} a ; budget {} ; budget m order {} ; budget m samples {} ; budget m coverage {} ; budget m k {} ; budget {}, m ; budget m, n samples {}
 correlate m n {} ; correlate m {} 0.5 ; correlate {} n 0.5 ; fit y ~ k*x over k from k={} ; fit y ~ k*x over k sigma {} from k=1
 fit {} ~ k*x over k from k=1 ; fit y ~ {} over k from k=1 ; solve q**2 == 4 for q from {} ; solve q**2 == {} for q from 1
 solve q**2 == 4 for q in {}..3 ; solve q**2 == 4 for q in 0..{} ; minimize {} over a ; minimize (a-1)**2 over a until {}
@@ -26,7 +26,7 @@ history {} ; undo {} ; redo {} ; again {} ; print {} ; var w = {} ; time: {} ; v
 """
 STATEMENTS = [form.strip() for line in FORMS.strip().split("\n") for form in line.split(" ; ")]
 # What ends a session or begins it anew, and what reads and writes files.
-ELSEWHERE = {"quit", "reset", "load", "save", "calculator"}
+ELSEWHERE = {"quit", "reset", "load", "save", "report", "calculator"}
 
 
 def test_every_command_is_here():

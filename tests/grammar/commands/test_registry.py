@@ -133,6 +133,6 @@ def parse_all(text):
 
 
 def test_words_by_what_they_are() -> None:
-    assert words(lambda made: made.needs == "log") == {"again", "history", "redo", "save"}
+    assert words(lambda made: made.needs == "log") == {"again", "history", "redo", "report", "save"}
     assert words(lambda made: made.loads) == {"load"}
     assert words(lambda made: made.ends) == {"quit"}
