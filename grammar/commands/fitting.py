@@ -401,7 +401,7 @@ def _sigmas(call: Call, measured: Sequence[Tensor]) -> list[Any]:
         sums = [OPS["sum"].call(y) for y in measured]
         apart, whole = [uncertainty(x) or 0.0 for x in sums], uncertainty(sum(sums)) or 0.0
         if not np.isclose(whole, np.linalg.norm(apart), rtol=1e-6):
-            fixes = [Hint("cat([y, z]) ~ cat([a*x, b*x])   fits them as one, with their covariances")]
+            fixes = [Hint("concat([y, z]) ~ concat([a*x, b*x])   fits them as one, with their covariances")]
             raise AgradError("domain", "fit: the sets of data are correlated with each other", fixes=fixes)
     return [_own(y) for y in measured]
 
