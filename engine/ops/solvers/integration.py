@@ -132,6 +132,7 @@ def _check(slopes: Array, z: Array, of: Integrand) -> None:
 
 
 def tell(text: str) -> None:
+    """Note something, but not while a function is traced."""
     listener = current().listener
     if listener is not None and current().tracing is None:
         listener(Note(text))
