@@ -189,6 +189,10 @@ class AgradError(RuntimeError):
     An error can be pickled. Facts about nodes are left out, since graphs are not sent to other processes.
     """
 
+    def __init_subclass__(cls) -> None:
+        """Let an error that is also one of Python's own have the name of that."""
+        cls.__name__ = next((one.__name__ for one in cls.__bases__ if one.__module__ == "builtins"), cls.__name__)
+
     def __init__(
         self,
         kind: Kind,

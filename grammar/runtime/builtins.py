@@ -129,6 +129,11 @@ class Closure:
         return name
 
     @property
+    def arguments(self) -> list[str]:
+        """The names of its arguments."""
+        return [*self.definition.parameters]
+
+    @property
     def places(self) -> int:
         """How many arguments it has."""
         return len(self.definition.parameters)

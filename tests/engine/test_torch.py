@@ -95,6 +95,17 @@ def test_what_float64_does_not_hold_is_refused():
         torch.zeros(2, device="cuda")
 
 
+@pytest.mark.parametrize(("call", "name"), [
+    (lambda: torch.zeros(2, device="cuda"), "AssertionError"),
+    (lambda: torch.ones(2)[5], "IndexError"),
+    (lambda: torch.nn.Linear(2), "TypeError"),
+])  # fmt: skip
+def test_an_error_has_the_name_that_it_has_in_pytorch(call, name):
+    with pytest.raises((AssertionError, IndexError, TypeError), match=r"\w") as caught:
+        call()
+    assert type(caught.value).__name__ == name
+
+
 def test_replaying_a_graph_is_there_too():
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (a * a).sum()

@@ -18,6 +18,14 @@ from agrad.engine.program.trace import extract, gradients, inlined, placeholders
 from agrad.engine.values import Array, Shape, describe, format_shape, np
 
 
+def argument_names(f: Any) -> list[str]:
+    """The names of the arguments of a function, of Python or of the language, where it tells them."""
+    if hasattr(f, "arguments"):
+        return [*f.arguments]
+    code = getattr(f, "__code__", None)
+    return [*code.co_varnames[: code.co_argcount]] if code is not None else []
+
+
 def function_of(
     what: str, f: Any, shapes: Sequence[Shape], start: Array, wanted: Shape | None = None
 ) -> tuple[Body, Any, Shape]:

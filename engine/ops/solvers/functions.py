@@ -181,6 +181,8 @@ def _ode(
     solution = solvers.integration.Solution(body, same, options, len(start))
     found = solution.rows(reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)))
     solution.say(abs(times[-1] - times[0]))
+    if solvers.function.argument_names(f)[1:2] == ["t"]:
+        solvers.integration.tell("ode: the function is called as f(t, y): its second argument, t, is the value")
     return found if until is not None else reshape(found, (len(times), *shape))
 
 

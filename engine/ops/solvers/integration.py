@@ -99,9 +99,9 @@ class Integrand:
         """Say the error of each entry, in powers of 10: its digits depend on how numbers were rounded."""
         for _, error, is_seen in self.areas:
             if is_seen:
-                _say(f"integral: the error is below 1e{ceil(log10(error)) if error > 0.0 else -300}")
+                tell(f"integral: the error is below 1e{ceil(log10(error)) if error > 0.0 else -300}")
             else:
-                _say("integral: the function is 0 wherever it was looked at; near= tells where it is not")
+                tell("integral: the function is 0 wherever it was looked at; near= tells where it is not")
 
 
 def moves_singularity(f: Body, ends: Array, same: Any) -> bool:
@@ -131,7 +131,8 @@ def _check(slopes: Array, z: Array, of: Integrand) -> None:
         raise AgradError("domain", message, fixes=fixes)
 
 
-def _say(text: str) -> None:
+def tell(text: str) -> None:
+    """Note something, but not while a function is traced."""
     listener = current().listener
     if listener is not None and current().tracing is None:
         listener(Note(text))
@@ -350,11 +351,11 @@ class Solution:
             near = _NEAR * span
             places = [*dict.fromkeys(format_number(t if abs(t) > near else 0.0, 6) for t in self.told)]
             shown = ", ".join(places[:5]) + (f", … ({len(places)} times)" if len(places) > 5 else "")
-            _say(f"ode: the function takes another branch at t = {shown}; the solution begins again there")
+            tell(f"ode: the function takes another branch at t = {shown}; the solution begins again there")
         for place in self.rough:
-            _say(f"ode: value {place} may be wrong: it is much smaller than others, and may be how they are rounded")
+            tell(f"ode: value {place} may be wrong: it is much smaller than others, and may be how they are rounded")
         steps = self.body.program.steps
         uses_time = any(x.operands == (1,) and x.attrs.get("index") == (0,) for x in steps)  # the first of a row
         if uses_time and self.options.within == inf and self.largest > _LONG * span:
             step, shorter = format_number(self.largest, 2), format_number(self.largest / 20, 1)
-            _say(f"ode: the longest step is {step}; what is shorter may be missed: within={shorter} looks closer")
+            tell(f"ode: the longest step is {step}; what is shorter may be missed: within={shorter} looks closer")

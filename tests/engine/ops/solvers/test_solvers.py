@@ -303,6 +303,15 @@ def test_each_value_has_an_error_of_its_own_size():
     assert abs(each_one[0] - math.sin(3)) < 1e-11
 
 
+def test_a_function_whose_second_argument_is_named_t_is_called_with_the_time_first_and_that_is_told():
+    told = "ode: the function is called as f(t, y): its second argument, t, is the value"
+    assert heard(lambda: ag.ode(lambda y, t: -t, 1.0, [0, 1]))[1] == [told]
+    assert heard(lambda: ag.ode(lambda t, y: -y, 1.0, [0, 1]))[1] == []
+    session, notes = Session(), []
+    session.run("def f(y, t) = -t\ny = ode(f, 1, [0, 1])", lambda result: notes.append(result.text(session.settings)))
+    assert notes == [f"note: {told}"]
+
+
 def test_a_pulse_between_two_steps_is_found_by_shorter_ones():
     def pulse(t, y):
         return ag.exp(-(((t - 5) / 1e-2) ** 2)) - 0 * y
