@@ -35,16 +35,14 @@ _REPAID = 10_000  # calls among which that is divided
 _MOST_SECOND = 45_000  # instructions of second derivatives
 _PRODUCED = 10_000.0  # a product of a Hessian with a direction, in Python
 _TWICE = 6.0  # how many times as long as the value such a product takes
-_SMALL = 64  # entries of an array, up to which a program of such arrays becomes one of numbers
 _STARTED = 1e8  # to load LLVM, once
-_CALLS = 1_000  # that Python computes before machine code, at least
+_EXPECTED = 100.0  # how many more calls of a function are expected, for each so far
 _MOST_ITERATED = 10_000  # instructions of an iteration of a loop
 _ALIKE = 3.0  # how many entries that are computed may be the same, which are then computed once
 _MOST_NUMBERS = 5_000  # instructions: of more, a program of arrays becomes loops
 _OF_LOOP = 8  # instructions that take as long to compile as a step of a loop
 _OWN = 0.5  # the part of the steps of a specialisation that it does not share with others
 _UNINTERRUPTED = 5e6  # that machine code of a loop runs at a time
-_PAID = 5e6 * _STEP  # or when so much was computed
 
 
 def interpreted(program: Program) -> float:
@@ -54,10 +52,11 @@ def interpreted(program: Program) -> float:
 
 def _of_step(program: Program, step: Step, is_native: bool = False) -> float:
     if step.op.role == "loop":
-        body: Program = step.attrs["body"].repeated
+        body: Program = step.attrs["body"].repeated(is_native)
         count: int = step.attrs["count"]
+        sums: int = step.attrs["body"].sizes.sums
         of_body = _INSTRUCTION * len(body.steps) if is_native and body.is_scalar else _TURN + interpreted(body)
-        return _WHOLE + count * of_body
+        return _WHOLE + count * (of_body + _ENTRY * sums)
     shapes = [program.shape(x) for x in step.operands]
     if not step.shape and not any(shapes):
         return _STEP
@@ -158,10 +157,11 @@ def _alone(program: Program, step: Step, kind: str) -> tuple[float, str]:
 def _by_itself(step: Step) -> str:
     """Why an operation is no part of a loop over entries, or what a loop that it stands for consists of."""
     if step.op.role == "loop":
-        body, count = step.attrs["body"].repeated, step.attrs["count"]
-        what = "instruction" if body.is_scalar else "operation on arrays"
-        reason = "" if body.is_scalar else f", which has no expansion into at most {_MOST_ITERATED} instructions"
-        return f"{counted(count, 'iteration')} of {counted(len(body.steps), what)}{reason}"
+        body, turns = step.attrs["body"].repeated(True), counted(step.attrs["count"], "iteration")
+        if body.is_scalar:
+            return f"{turns} of {counted(len(body.steps), 'instruction')}"
+        reason = f"which has no expansion into at most {_MOST_ITERATED} instructions"
+        return f"{turns} of {counted(len(body.steps), 'operation')} on arrays, {reason}"
     if step.op.reach == "pointwise":
         return "which has no machine code"
     return "which moves entries" if step.op.moves_entries and step.op.reach != "mixed" else "by the library"
@@ -173,16 +173,21 @@ def instructions(program: Program) -> int:
     return sum([products(x, of) if reach == "mixed" else max(map(size_of, (x, *of))) for reach, x, of in steps])
 
 
+def compiling(length: float) -> float:
+    """To make machine code of so many instructions, before anything is computed."""
+    return _STARTED + _COMPILED * length
+
+
 def iterations_to_repay(program: Program) -> float:
     """How many iterations of a program, which Python would compute otherwise, machine code pays for."""
     length = instructions(program)
     gain = interpreted(program) - _INSTRUCTION * length
-    return (_STARTED + _COMPILED * length) / gain if length <= _MOST_ITERATED and gain > 0.0 else math.inf
+    return compiling(length) / gain if length <= _MOST_ITERATED and gain > 0.0 else math.inf
 
 
 def repaid_by_one_function(length: int) -> float:
     """What calls of several specialisations have taken when one function for them has paid: see `length_of_code`."""
-    return _STARTED + _COMPILED * _OWN * length
+    return compiling(_OWN * length)
 
 
 def length_of_code(program: Program) -> int:
@@ -204,9 +209,13 @@ def iterations_at_once(length: int) -> int:
     return math.ceil(_UNINTERRUPTED / (_INSTRUCTION * max(length, 1)))
 
 
-def calls_before_machine_code(program: Program) -> float:
-    """How many calls of a program Python computes before compiling pays."""
-    called = max(interpreted(program), _STEP)
-    sizes = [size_of(step.shape) for step in program.steps if step.shape]
-    scalarised = _COMPILED * sum(sizes) if sum(sizes) <= _SMALL * len(sizes) else 0.0
-    return min(_CALLS, _PAID / called) + (1e5 * _STEP + scalarised) / called
+def calls_before_machine_code(called: float, length: int) -> tuple[float, str]:
+    """How many calls Python computes, at this each, before so many instructions are compiled; and why, in words."""
+    cost = compiling(length)
+    terms = f"Python takes {about(called)} a call, {counted(length, 'instruction')} take {about(cost)} to compile"
+    return cost / (_EXPECTED * max(called, _STEP)), f"{terms}, and {_EXPECTED:.0f} calls are expected for each"
+
+
+def about(cost: float) -> str:
+    """An estimate in words."""
+    return f"about {cost / 1000:.3g} µs" if cost < 1e6 else f"about {cost / 1e6:.3g} ms"

@@ -13,9 +13,11 @@ from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, De
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.llvm.backend import Lowered
 from agrad.engine.compile.plan import explained, lowered
+from agrad.engine.compile.products import Products, blocks
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.rows import Columns, Layout
 from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, code_size, is_of_data
+from agrad.engine.core.context import afford
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
@@ -68,6 +70,7 @@ class Compiled:
         self._shapes_by = [self.arguments.shapes[leaf] for leaf in self._places]  # of what it is differentiated by
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
         self._products: dict[object, Specializations] = {}
+        self._unit: dict[object, tuple[Products, list[Array]]] = {}  # a Jacobian's columns or rows, and unit vectors
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
         self._quick_rows: Callable[..., Any] | None = None  # the Jacobian by it, or None for other arguments
         self._columns: Columns | None = None
@@ -124,19 +127,14 @@ class Compiled:
                 raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
-            steps = self._program.steps
-            largest = max([size_of(step.shape) for step in steps], default=1)
-            products = None  # several at once may need more memory than the caches have
-            if largest <= _SMALL or any(step.op is OPS["matmul"] for step in steps):
-                products = partial(self._found, HVP, at_once=True)
-            one = partial(self._found, HVP)
-            self._hessian = Hessian(self._called, *given, one, products, largest, is_dense=self._is_rolled)
+            products = self._products_of(HVP, self._shapes_by)
+            self._hessian = Hessian(self._called, *given, products, is_dense=self._is_rolled)
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):
             shape = shapes[0] * 2 if self._single else matrix.shape
             return matrix.reshape(shape) if shape else float(matrix[0, 0])
-        return self._derived([self._derived(line) for line in self._hessian.blocks(matrix)])
+        return self._derived([self._derived(line) for line in blocks(matrix, shapes, shapes)])
 
     def jvp(self, x: Any, v: Any) -> Any:
         """The derivative of the result at x in the direction v: the Jacobian times v, in the structure of the result.
@@ -283,17 +281,12 @@ class Compiled:
         made = partial(self._specialized, derived=derived, has_loops=has_loops, at_once=at_once)
         return Specializations(made, _one_by_one if at_once else partial(self._eagerly, derived))
 
-    def _eagerly(
-        self, derived: Derivation, given: tuple[Value, ...], is_checked: bool = False
-    ) -> tuple[Eager, tuple[Value, ...]] | None:
-        """What is derived, from the graph of one call; None where tracing may say that there is no derivative.
-
-        `is_checked`: that has been done.
-        """
+    def _eagerly(self, derived: Derivation, given: tuple[Value, ...]) -> tuple[Eager, tuple[Value, ...]] | None:
+        """What is derived, from the graph of one call; None where tracing may say that there is no derivative."""
         result, places = Result(self.arguments), () if derived is VALUE else self._places
         count, reads = len(self._examples), list[tuple[Any, Any]]()
         with TRACING, traced(result, given[:count], places, self._leaf_names, reads) as (ys, xs):
-            if not is_checked and (reads or (len(ys) != 1 and derived in (GRADIENT, HVP))):
+            if reads or (len(ys) != 1 and derived in (GRADIENT, HVP)):
                 return None
             xs = [*xs, *map(tensor, given[count:])]
             found = derived.made(ys, xs, [(place,) for place in places], False)
@@ -370,15 +363,39 @@ class Compiled:
 
     def _rows_at(self, values: tuple[Value, ...]) -> tuple[Any, Sequence[Any]]:
         """The structure of the result, and the Jacobian of each of its parts by each part of the arguments."""
+        if self._unit:
+            return self._rows_by_products(values)
         try:
             used, found = self._rows.found(values)
-        except TooLong:  # then each call builds a graph
-            computed = self._eagerly(ROWS, values, True)
-            assert computed is not None
-            used, found = computed
+        except TooLong:
+            return self._rows_by_products(values)
         if self._is_verified and used.native is not None and not used.checks and self.arguments.is_flat:
             self._quick_rows = used.native.shortcut(lambda *_: None, None, True)
         return used.template, found
+
+    def _rows_by_products(self, values: tuple[Value, ...]) -> tuple[Any, Sequence[Any]]:
+        """The same by compiled columns, or by rows if there are fewer of them."""
+        used, _ = self._value.found(values)
+        shapes, by = used.shapes, self._shapes_by
+        rows, columns = (sum(map(size_of, given)) for given in (shapes, by))
+        afford("the Jacobian", (rows, columns))
+        key = "rows" if rows < columns else "columns", tuple(shapes)
+        if key not in self._unit:
+            products = self._products_of(*((VJP, shapes) if rows < columns else (JVP, by)))
+            self._unit[key] = products, [*np.eye(min(rows, columns))]
+        products, units = self._unit[key]
+        found = np.array([*products.of(values, units)][: len(units)]).reshape(len(units), max(rows, columns))
+        parts = blocks(found if rows < columns else found.T, shapes, by)
+        return used.template, [part for column in zip(*parts, strict=True) for part in column]
+
+    def _products_of(self, derived: Derivation, shapes: Sequence[Shape]) -> Products:
+        """Products of a derivative with directions, of these shapes."""
+        steps = self._program.steps
+        largest = max([size_of(step.shape) for step in steps], default=1)
+        several = None  # several at once may need more memory than the caches have
+        if largest <= _SMALL or any(step.op is OPS["matmul"] for step in steps):
+            several = partial(self._found, derived, at_once=True)
+        return Products(partial(self._found, derived), several, shapes, largest)
 
     def _value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
         used, (value, *gradients) = self._gradient.found(self._entered(args, keywords))

@@ -14,14 +14,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.cost import of_products, of_second, second_steps
-from agrad.engine.compile.derive import NotBatched
+from agrad.engine.compile.cost import about, of_products, of_second, second_steps
 from agrad.engine.compile.llvm.backend import Lowered
 from agrad.engine.compile.plan import ways
+from agrad.engine.compile.products import Products, parts_of
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.context import afford
@@ -36,17 +36,14 @@ _MOST = 10_000  # instructions of a value whose second derivatives are made by e
 _SHORT = 8_000  # instructions of second derivatives, up to which they are not compared with products
 _FEW = 64  # products, up to which nothing is gained by fewer
 _SEARCHED = 30_000  # entries of a program, up to which it is searched for what makes fewer do
-Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], tuple[Any, Sequence[Value]]]"
-_SMALL = 500  # rows, up to which all directions, and the places of all entries, are kept
-_AT_ONCE = 2**17  # entries of an intermediate result of several products
+_SMALL = 500  # rows, up to which the places of all entries are kept
 
 
 @dataclass(eq=False)
 class Hessian:
     """The Hessian of a function by some of its arguments, which have these shapes.
 
-    `product` gives the Hessian times a direction; `products`, which may raise NotBatched, times several along a new
-    first axis. Before it comes the specialisation that it was computed by.
+    `products` gives the Hessian times directions.
     """
 
     function: Callable[..., Any]
@@ -54,13 +51,11 @@ class Hessian:
     shapes: Sequence[Shape]
     wrt: Sequence[int]
     backend: str
-    product: Product
-    products: Product | None  # None where these have no rules
-    largest: int  # entries of an intermediate result
+    products: Products
     told: str = ""  # how it is computed, and what a call is estimated to take
     directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
     is_dense: InitVar[bool] = False  # whether it is made by a product for each column
-    _kept: tuple[Sequence[Direction], list[list[Value]], Any] | None = None  # several at once; the places of entries
+    _kept: tuple[Sequence[Direction], Any, Any] | None = None  # the vectors of some, and the places of entries
 
     def __post_init__(self, is_dense: bool) -> None:
         if is_dense:
@@ -89,57 +84,21 @@ class Hessian:
 
     def _by_products(self, values: tuple[Value, ...], directions: Sequence[Direction]) -> Array:
         """The matrix by its products with some directions."""
-        shapes = [self.shapes[place] for place in self.wrt]
         afford("the Hessian", (self.size, self.size))
         matrix = np.zeros((self.size, self.size))
-        found = self._at_once(values, shapes, directions)
-        if found is not None and self._kept is not None:
-            numbers, rows, columns = self._kept[2]
+        if self._kept is None or self._kept[0] is not directions:
+            is_small = self.size <= _SMALL
+            vectors = [one.vector for one in directions]
+            self._kept = directions, vectors, entries(directions) if is_small else None
+        _, vectors, places = self._kept
+        found = self.products.of(values, vectors)
+        if places is not None and isinstance(found, np.ndarray):
+            numbers, rows, columns = places
             matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
             return matrix
-        each = (self.product(values, _split(vector, shapes))[1] for vector, _, _ in directions)
-        products = found if found is not None else (np.concatenate([*map(np.ravel, one)]) for one in each)
-        for product, (_, rows, columns) in zip(products, directions, strict=False):
+        for product, (_, rows, columns) in zip(found, directions, strict=False):
             matrix[rows, columns] = matrix[columns, rows] = product[rows]
         return matrix
-
-    def _at_once(self, values: tuple[Value, ...], shapes: list[Shape], directions: Sequence[Direction]) -> Array | None:
-        """The products with all directions, several at once; None where there are no rules for that."""
-        count = min(len(directions), max(1, _AT_ONCE // self.largest))
-        if self.products is None or count == 1:
-            return None
-        products = self.products
-        try:
-            given = [products(values, several)[1] for several in self._batches(directions, shapes, count)]
-            found = [np.concatenate([np.reshape(x, (count, -1)) for x in one], axis=1) for one in given]
-        except NotBatched:
-            self.products = None
-            return None
-        return found[0] if len(found) == 1 else np.concatenate(found)
-
-    def _batches(self, directions: Sequence[Direction], shapes: list[Shape], count: int) -> list[list[Value]]:
-        """The directions, so many at a time; kept for the next call unless they are large."""
-        if self._kept is not None and self._kept[0] is directions:
-            return self._kept[1]
-        vectors = np.zeros((-(-len(directions) // count) * count, self.size))
-        vectors[: len(directions)] = [vector for vector, _, _ in directions]
-        parts = list(zip(spans(map(size_of, shapes)), shapes, strict=True))
-        found: list[list[Value]] = [
-            [np.ascontiguousarray(rows[:, x.start : x.stop]).reshape(count, *shape) for x, shape in parts]
-            for rows in vectors.reshape(-1, count, self.size)
-        ]
-        if self.size <= _SMALL:
-            self._kept = directions, found, entries(directions)
-        return found
-
-    def blocks(self, matrix: Array) -> list[list[Value]]:
-        """The parts of the matrix, by each two of what it is differentiated by."""
-        shapes = [self.shapes[place] for place in self.wrt]
-        parts = [(slice(one.start, one.stop), x) for one, x in zip(spans(map(size_of, shapes)), shapes, strict=True)]
-        return [
-            [matrix[i, j].copy().reshape(a + b) if a + b else float(matrix[i, j][0, 0]) for j, b in parts]
-            for i, a in parts
-        ]
 
     def _by_entries(self, flat: tuple[float, ...]) -> Array | None:
         """The matrix from the second derivatives that vary; None where it is made without a specialisation."""
@@ -154,11 +113,11 @@ class Hessian:
         """Keep what was compared: so many products, and the entries one by one."""
         by_products = f"by {products} product{'s' * (products != 1)} with a direction"
         if cost is not None:
-            by_products += f", about {cost / 1000:.3g} µs"
+            by_products += f", {about(cost)}"
         if entries is None or math.isinf(entries):
             self.told = f"{by_products}; by entries it would have too many instructions"
             return
-        self.told = one = f"by entries, about {entries / 1000:.3g} µs"
+        self.told = one = f"by entries, {about(entries)}"
         if cost is not None:
             self.told = f"{one}; {by_products}" if entries <= cost else f"{by_products}; {one}"
 
@@ -187,7 +146,7 @@ class Hessian:
 
     def _specialized(self, flat: tuple[Value, ...]) -> Specialization:
         """The program of the second derivatives that vary, and their pattern."""
-        values = _split(np.array(flat), self.shapes)
+        values = parts_of(np.array(flat), self.shapes)
         traced = trace(self.function, values, self.names, self.wrt)
         check_kept(traced, self.function, values, self.wrt, self.names)
         program = optimised(traced, again=True)
@@ -238,12 +197,6 @@ def _second(gradient: Sequence[Tensor], xs: Sequence[Node]) -> tuple[Array, dict
                 number = float(second.value if isinstance(second, Tensor) else second)
                 constant[row, order[x]] = constant[order[x], row] = number
     return constant, varying
-
-
-def _split(flat: Array, shapes: Sequence[Shape]) -> list[Value]:
-    """Numbers and arrays of some shapes, of all their entries."""
-    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
-    return [flat[one.start : one.stop].reshape(shape) if shape else float(flat[one.start]) for one, shape in parts]
 
 
 class Direction(NamedTuple):

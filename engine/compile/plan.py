@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.cost import interpreted, least_of_numbers, of_loops, of_numbers, of_stage
+from agrad.engine.compile.cost import about, interpreted, least_of_numbers, of_loops, of_numbers, of_stage
 from agrad.engine.compile.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.llvm.backend import Lowered, supports
 from agrad.engine.compile.llvm.schedule import Schedule
@@ -77,16 +77,12 @@ def explained(program: Program) -> str:
     lines, found = [], ways(program, expanded(program))
     best = min([way for way in found if way.cost is not None], key=lambda way: way.cost or 0.0)
     for name, cost, text in found:
-        lines.append(f"  {name:8} {f'{_about(cost)} a call: ' if cost is not None else 'no: '}{text}")
+        lines.append(f"  {name:8} {f'{about(cost)} a call: ' if cost is not None else 'no: '}{text}")
         if name == best.name == "loops":
             schedule = Schedule(program)
             parts = [of_stage(schedule, stage) for stage in schedule.stages]
-            lines += [f"    {_about(each)}: {what}" for each, what in parts if what]
+            lines += [f"    {about(each)}: {what}" for each, what in parts if what]
     return "\n".join(lines)
-
-
-def _about(cost: float) -> str:
-    return f"about {cost / 1000:.3g} µs"
 
 
 def lowered(

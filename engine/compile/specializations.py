@@ -120,7 +120,7 @@ class Specialization:
     @cached_property
     def most_calls(self) -> float:
         """How many calls Python computes before machine code is tried."""
-        return cost.calls_before_machine_code(self.exact)
+        return cost.calls_before_machine_code(self.called, self.length)[0]
 
     @property
     def exact(self) -> Program:
@@ -210,7 +210,8 @@ class Specialization:
             load(self.native_backend).require()
         except AgradError as problem:
             return f"{self.exact_backend}, since {problem.message}"
-        return f"{self.exact_backend}; machine code is tried from call {math.ceil(self.most_calls + 1)} on"
+        _, why = cost.calls_before_machine_code(self.called, self.length)
+        return f"{self.exact_backend}; machine code is tried from call {math.ceil(self.most_calls + 1)} on: {why}"
 
     def promote(self) -> NativeCode | None:
         """Change to machine code, if there is any, and return it."""

@@ -211,15 +211,21 @@ class _Roller:
         entry = 0
         for place, step in enumerate(self.block):
             uses = [self._use(number) for number in range(entry, entry + len(step.operands))]
+            entry += len(step.operands)
+            plan.append(uses)
             kinds = {kind for kind, _ in uses}
-            if place in self.selecting:
+            if place in self.selecting:  # only what it selects is taken
                 if kinds & {"state", "made"}:
                     return None  # it selects entries of what an iteration computes
                 self.sources[place] = uses[0][1] if "same" in kinds else None
-            elif "same" in kinds and kinds <= {"same", "constant"} and step.op.role != "view":
+                continue
+            for kind, key in uses:
+                for before in range(1, key[1]) if kind == "state" else ():
+                    self._take("state", (key[0], before))
+                if kind != "made":
+                    self._take(kind, key)
+            if "same" in kinds and kinds <= {"same", "constant"} and step.op.role != "view":
                 self.fixed.add(place)
-            entry += len(step.operands)
-            plan.append(uses)
         for place in sorted(self.selecting):
             self._take("row", place)
         for place, _ in self.taken["state"]:  # read of the iteration before, where it was not known to be fixed
@@ -243,24 +249,21 @@ class _Roller:
         return assembled(inputs, constants, steps, outputs, (), slots.__getitem__)
 
     def _use(self, number: int) -> tuple[str, Any]:
-        """What kind of operand one is, and its key among those that an iteration takes; `made` if it computes it."""
+        """What kind of operand one is, and its key among those; `made` if an iteration computes it."""
         operands, period = self.operands, self.loop.period
         column = operands.slots[:, number]
         if operands.is_near[number]:
             lag, place = divmod(int(operands.distances[number]), period)
             if place in self.fixed:
-                return self._take("same", self.start + place)
-            for before in range(1, 1 - lag):
-                self._take("state", (place, before))
+                return "same", self.start + place
             return ("state", (place, -lag)) if lag else ("made", place)
         if not operands.is_same[number]:
-            return self._take("row", tuple(column.tolist()))
+            return "row", tuple(column.tolist())
         slot = int(column[0])
-        return self._take("constant" if len(self.whole.inputs) <= slot < self.whole.first else "same", slot)
+        return "constant" if len(self.whole.inputs) <= slot < self.whole.first else "same", slot
 
-    def _take(self, kind: str, key: Any) -> tuple[str, Any]:
+    def _take(self, kind: str, key: Any) -> None:
         self.taken[kind].setdefault(key, len(self.taken[kind]))
-        return kind, key
 
     def _shapes(self) -> list[list[Shape]]:
         """The shapes of the parts of the state, of a row, and of what is the same."""

@@ -20,13 +20,13 @@ from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, iterate, stepped
 from agrad.engine.compile.python_backend import Compiled
-from agrad.engine.compile.scalarise import scalarised
+from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.closed import Parts, closed_over, filled, flat, joined, settled, vector_of
-from agrad.engine.program.ir import Program, Step
+from agrad.engine.program.ir import Program, Step, unchecked
 from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.trace import extract, inlined, placeholders
 from agrad.engine.values import Array, describe, format_shape, np, size_of, whole
@@ -79,6 +79,23 @@ class Body:
         return optimised(found) if found is not None and not found.checks else None
 
     @cached_property
+    def machine(self) -> Program | None:
+        """The one of numbers for machine code, in which small matrices are factorised, too.
+
+        If `doubts`, it has one more sum, which is not 0 where a matrix was singular: the arrays say what that gives.
+        """
+        try:
+            found = self.numbers or unrolled(self.program, _MOST)
+        except Unexpanded:
+            return None
+        return unchecked(optimised(found)) if found is not None else None
+
+    @property
+    def doubts(self) -> int:
+        """How many sums there are more in it."""
+        return 0 if self.machine is None else len(self.machine.outputs) - self.width - self.sizes.sums
+
+    @cached_property
     def _is_exact(self) -> bool:
         """Whether the program of numbers gives every bit of that of arrays: all that it computes are numbers."""
 
@@ -106,23 +123,23 @@ class Body:
     @cached_property
     def native(self) -> Repeated | None:
         """Machine code for the loop, if there is any."""
-        if self.numbers is None or supports(self.numbers) is not None:
+        if self.machine is None or supports(self.machine) is not None:
             return None
-        return Repeated(self.numbers, self.sizes[:3], self.width)
+        return Repeated(self.machine, self.sizes[:3], self.width)
 
     @cached_property
     def stepped(self) -> Stepped | None:
         """Machine code for each iteration on arrays, if there is any that takes less than Python."""
         return stepped(self.program)
 
-    @property
-    def repeated(self) -> Program:
-        """The program of an iteration that is the cheapest to run."""
-        return self.numbers or self.program
+    def repeated(self, is_native: bool) -> Program:
+        """The program of an iteration: in machine code, or in Python, where numbers have the bits of arrays."""
+        numbers = self.machine if is_native else self.numbers if self._is_exact else None
+        return numbers or self.program
 
     def is_one_call(self, count: int) -> bool:
-        """Whether there is machine code that runs so many iterations, and not for too long at once."""
-        return 0 < count <= PIECE and self.native is not None
+        """Whether machine code runs so many iterations, not for too long at once, and always finds the result."""
+        return 0 < count <= PIECE and self.native is not None and not self.doubts
 
     def run(self, x: Array, count: int, is_native: bool = False) -> Array:
         """All iterations. `x`: the first state, the rows, and what is the same; gives the new states and results in
@@ -134,9 +151,7 @@ class Body:
         table, sums = found[: count * width].reshape(count, width), found[count * width :]
         rows, same = self.split(x, count)
         start = np.ascontiguousarray(x[: self.sizes.state])
-        if is_native and self.native is not None:
-            self.native.run(start, np.ascontiguousarray(rows), np.ascontiguousarray(same), table, sums)
-        elif is_native and self.stepped is not None and self.stepped.run(start, rows, same, table, sums):
+        if is_native and self._natively(start, rows, same, table, sums):
             pass
         elif self.numbers is not None and self._is_exact:
             step, size = self.step, self.sizes.state
@@ -150,6 +165,16 @@ class Body:
         else:
             iterate(self._step, start, rows, (same,), table, sums)
         return found
+
+    def _natively(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> bool:
+        """The same by machine code; False, and no sums, where there is none, or a matrix is singular."""
+        if self.native is not None:
+            found = np.zeros(len(sums) + self.doubts)
+            self.native.run(start, np.ascontiguousarray(rows), np.ascontiguousarray(same), table, found)
+            if not self.doubts or found[-1] == 0.0:
+                sums += found[: len(sums)]
+                return True
+        return self.stepped is not None and self.stepped.run(start, rows, same, table, sums)
 
     def split(self, x: Any, count: int) -> tuple[Any, Any]:
         """The rows, and what is the same, of the operand."""

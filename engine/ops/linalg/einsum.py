@@ -16,6 +16,7 @@ from agrad.engine.values import Shape, describe, format_number, format_shape, np
 row, composed = in_family("linear algebra")
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_FEWEST_PRODUCTS = 512  # of one product of matrices, from which on a call of BLAS pays
 _MOST_PRODUCTS = 10**12  # an hour, during which numpy does not react to Ctrl-C
 
 
@@ -66,8 +67,43 @@ def _prepared(*xs: Any, subscripts: Any) -> dict[str, Any]:
 
 
 def _summed(*xs: Any, subscripts: Any) -> Any:
-    terms, output, _, _ = subscripts
+    terms, output, _, sizes = subscripts
+    if len(xs) == 2 and all(terms) and all(x.dtype.char == "d" for x in xs):  # symbols are objects
+        product = _by_matmul(xs, terms, output, sizes)
+        if product is not None:
+            return product
     return np.einsum(f"{','.join(terms)}->{output}", *xs, optimize=len(xs) > 2)
+
+
+def _by_matmul(xs: Any, terms: tuple[str, ...], output: str, sizes: dict[str, int]) -> Any:
+    """The product of two as one of matrices, for each index that both and the result have; None where that is slower.
+
+    numpy's own einsum adds up such products one by one.
+    """
+    if output and output[-1] not in terms[1]:  # neighbours in the result are neighbours in the product
+        xs, terms = xs[::-1], terms[::-1]
+    first, second = terms
+    shared, alone = set(first) & set(second), set(first) ^ set(second)
+    if not alone <= {*output} or any(len({*term}) < len(term) for term in terms):
+        return None
+    if any(x.shape != tuple([sizes[letter] for letter in term]) for x, term in zip(xs, terms, strict=True)):
+        return None
+    each = [letter for letter in output if letter in shared]
+    left, right = [[letter for letter in output if letter in alone and letter in term] for term in terms]
+    summed = [letter for letter in first if letter not in output]
+    count, rows, columns, inner = [size_of(tuple([sizes[x] for x in some])) for some in (each, left, right, summed)]
+    if not summed or rows * columns * inner < _FEWEST_PRODUCTS:
+        return None
+    a = xs[0].transpose([first.index(x) for x in (*each, *left, *summed)]).reshape(count, rows, inner)
+    b = xs[1].transpose([second.index(x) for x in (*each, *summed, *right)]).reshape(count, inner, columns)
+    found = np.empty([sizes[x] for x in output])
+    view = found.transpose([output.index(x) for x in (*each, *left, *right)])
+    whole = view.reshape(count, rows, columns)
+    if np.may_share_memory(whole, found):
+        np.matmul(a, b, out=whole)
+    else:
+        view[...] = np.matmul(a, b).reshape(view.shape)
+    return found
 
 
 def _rule(g: Any, out: Any, *xs: Any, subscripts: Any, which: int) -> Any:

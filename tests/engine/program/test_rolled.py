@@ -380,3 +380,17 @@ def test_indices_that_differ_in_the_first_whole_number_are_one(indices):
     assert (found is not None) == wanted
     if found is not None:
         assert x[found].tolist() == [x[index].tolist() for index in indices]
+
+
+def test_of_what_an_iteration_selects_from_only_the_entry_is_taken():
+    def polynomial(x, terms):
+        total = terms[0]
+        for place in range(1, 300):
+            total = total * x + terms[place]
+        return total
+
+    made = optimised(
+        rolled.rolled(trace(polynomial, [0.9, np.arange(300.0)], ["x", "terms"]), [0.9, np.arange(300.0)], (0, 1))
+    )
+    (body,) = [step.attrs["body"] for step in made.steps if step.op.role == "loop"]
+    assert (body.sizes.row, body.sizes.same, body.reverse.sizes.sums) == (1, 1, 1)

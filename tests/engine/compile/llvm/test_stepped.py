@@ -92,6 +92,48 @@ def test_a_matrix_that_is_singular_is_the_error_that_it_is_uncompiled():
         assert compiled.value(2.0, ROWS[0]) == pytest.approx(float(f(2.0, ROWS[0])), rel=1e-13)
 
 
+SMALL = np.array([[0.9, 0.1, 0.0], [0.0, 0.8, 0.2], [0.1, 0.0, 0.7]])
+SEEN = RNG.normal(size=(40, 2))
+
+
+def filtered(p, look):
+    """A filter whose small matrices are factorised in each iteration, as a plain loop."""
+    move, mean, spread, total = SMALL + p * SMALL.T, np.zeros(3), np.eye(3), 0.0
+    for place in SEEN:
+        mean, spread = move @ mean, move @ spread @ move.T + 0.1 * np.eye(3)
+        whole, apart = look @ spread @ look.T + 0.2 * np.eye(2), place - look @ mean
+        gain = ag.solve(whole, look @ spread).T
+        total = total + ag.slogdet(whole)[1] + apart @ ag.inv(whole) @ apart + ag.log(ag.det(spread))
+        mean, spread = mean + gain @ apart, spread - gain @ look @ spread
+    return total
+
+
+def test_small_matrices_are_factorised_in_the_body(monkeypatch):
+    monkeypatch.setattr(rolled, "LONG", 60)
+    first, second = (0.1, RNG.normal(size=(2, 3))), (-0.2, RNG.normal(size=(2, 3)))
+    compiled = ag.compile(filtered, *first, backend="llvm")
+    for given in (first, second):
+        value, gradients = compiled.value_and_grad(*given)
+        assert value == pytest.approx(float(filtered(*given)), rel=1e-12)
+        expected = ag.grad(filtered, (0, 1))(*given)
+        for one, known in zip(gradients, expected, strict=True):
+            np.testing.assert_allclose(one, getattr(known, "value", known), rtol=1e-9, atol=1e-11)
+    (used,) = compiled._gradient.known
+    bodies = [step.attrs["body"] for step in used.lowered.program.steps if step.op.role == "loop"]
+    assert len(bodies) == 2 and all(body.doubts and body.native is not None for body in bodies)
+
+
+def test_a_small_matrix_that_is_singular_is_the_error_that_it_is_uncompiled():
+    def f(scale, rows):
+        return ag.sum(ag.scan(lambda u, row: (ag.solve(scale * SMALL + row[0], u), ()), np.ones(3), rows)[0])
+
+    compiled = ag.compile(f, 2.0, SEEN, backend="llvm")
+    expected = refuses(lambda: f(0.0, 0.0 * SEEN))
+    for _ in range(2):
+        assert refuses(lambda: compiled.value(0.0, 0.0 * SEEN)).message == expected.message
+        assert compiled.value(2.0, SEEN) == pytest.approx(float(f(2.0, SEEN)), rel=1e-11)
+
+
 @each("seed", range(20), short=10)
 def test_the_parts_of_a_program_compute_what_it_computes(seed):
     rng = np.random.default_rng(seed)

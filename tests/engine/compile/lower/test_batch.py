@@ -1,4 +1,4 @@
-"""Several products of a Hessian at once give what they give one after the other."""
+"""Several products with a derivative at once give what they give one after the other."""
 
 from importlib import import_module
 
@@ -7,11 +7,13 @@ import pytest
 from rows import each, functions
 
 import agrad.engine as ag
+from agrad.engine.compile import derive, products
 from agrad.engine.compile.derive import NotBatched, batched
 from agrad.engine.program.trace import trace
 
 HESSIAN = import_module("agrad.engine.compile.hessian")  # `ag.compile` is the function of that name
 RNG = np.random.default_rng(3)
+GIVEN = RNG.normal(size=7), 0.3, RNG.normal(size=(7, 7)) / 7
 A, B, PLACES = RNG.normal(size=(30, 12)), RNG.normal(size=(12, 12)), RNG.integers(0, 12, 40)
 AT_ONCE = functions(
     "x",
@@ -44,13 +46,49 @@ def by_products(monkeypatch):
 @each("name", [*AT_ONCE, *ONE_BY_ONE])
 @each("most", [2**17, 100])
 def test_a_hessian_by_products_at_once(name, most, monkeypatch):
-    monkeypatch.setattr(HESSIAN, "_AT_ONCE", most)
+    monkeypatch.setattr(products, "_AT_ONCE", most)
     f = (AT_ONCE | ONE_BY_ONE)[name]
     x = RNG.normal(size=12)
     compiled = ag.compile(f, x)
     for at in (x, RNG.normal(size=12)):
         np.testing.assert_allclose(compiled.hessian(at), ag.hessian(f)(at), rtol=1e-10, atol=1e-11)
-    assert (compiled._hessian.products is not None) is (name in AT_ONCE)
+    assert (compiled._hessian.products.several is not None) is (name in AT_ONCE)
+
+
+def long(x, scale, m):
+    """Steps of a recurrent network."""
+    for _ in range(8):
+        x = ag.tanh(m @ x) * scale + x
+    return x
+
+
+def wide(x, scale, m):
+    """Fewer results than what they are differentiated by, and other ones on another path."""
+    return long(x, scale, m)[:6] if x[0] > 0 else long(x, scale, m) * scale
+
+
+@each("f", [wide, lambda x, scale, m: ag.outer(long(x, scale, m), m[:2])])
+def test_a_jacobian_that_is_long_by_entries_is_made_of_compiled_products(f, monkeypatch):
+    monkeypatch.setattr(derive, "_MOST_ROWS", 100)
+    compiled = ag.compile(f, *GIVEN)
+    for sign in (1.0, -1.0):
+        at = (sign * np.abs(GIVEN[0]), *GIVEN[1:])
+        found, expected = compiled.jacobian(*at), ag.jacobian(f, (0, 1, 2))(*at)
+        for one, known in zip(found, expected, strict=True):
+            assert np.shape(one) == np.shape(known)
+            np.testing.assert_allclose(one, getattr(known, "value", known), rtol=1e-11, atol=1e-13)
+    assert compiled._products and not compiled._rows.known
+
+
+def test_so_is_one_of_several_results(monkeypatch):
+    monkeypatch.setattr(derive, "_MOST_ROWS", 100)
+    compiled = ag.compile(lambda x, scale, m: {"long": long(x, scale, m), "number": x[0] * scale}, *GIVEN)
+    found = compiled.jacobian(*GIVEN)
+    expected = ag.jacobian(long, (0, 1, 2))(*GIVEN)
+    for one, known in zip(found["long"], expected, strict=True):
+        np.testing.assert_allclose(one, getattr(known, "value", known), rtol=1e-11, atol=1e-13)
+    by_x, by_scale, by_m = found["number"]
+    assert by_x.tolist() == [GIVEN[1], *[0.0] * 6] and by_scale == GIVEN[0][0] and not by_m.any()
 
 
 def test_of_several_arguments():
