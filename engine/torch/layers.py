@@ -368,15 +368,13 @@ class Upsample(_Made):
     form = "size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None"
 
     def build(self, settings: dict[str, Any]) -> None:
-        """Take factors as floats."""
-        given = self.scale_factor
+        """Take factors as floats; what it is given is printed."""
+        given: Any = settings["scale_factor"]
         super().build(settings)
-        self.scale_factor = tuple(map(float, given)) if isinstance(given, tuple) else float(given) if given else None
-
-    @property
-    def shown(self) -> str:
-        """What it is given is printed."""
-        return f"{'size' if self.scale_factor is None else 'scale_factor'}= mode="
+        self.scale_factor: Any = (
+            tuple(map(float, given)) if isinstance(given, tuple) else float(given) if given else None
+        )
+        self.shown = f"{'size' if given is None else 'scale_factor'}= mode="
 
 
 class RMSNorm(Formed):
