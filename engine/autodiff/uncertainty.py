@@ -15,7 +15,7 @@ from math import copysign, hypot, inf, sqrt
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from agrad.engine import autodiff
+from agrad.engine import autodiff, units
 from agrad.engine.autodiff.distributions import (
     ARCSINE,
     NORMAL,
@@ -33,6 +33,7 @@ from agrad.engine.core.graph import (
     Extra,
     Node,
     Uncertainty,
+    Units,
     alive,
     by_seq,
     collect,
@@ -62,6 +63,12 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: Distribution = 
 
     `dof`: its degrees of freedom, infinitely many where that is None.
     """
+    if Units.exist and (isinstance(value, Tensor) or isinstance(u, Tensor)):
+        value, u, unit = units.quantity.measured(value, u)
+        if unit is not None:
+            made = uncertain(value, u, dof, distribution)
+            made.node.recorded, made.node.unit = True, unit
+            return made
     dof = inf if dof is None else number_of(distribution.name, "dof", dof)
     if not dof > 0.0:
         raise AgradError("domain", f"{distribution.name}: dof is positive, not {describe(dof)}")
@@ -70,7 +77,10 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: Distribution = 
     else:
         value, u = operand(value), plain_of("uncertain", "u", u)
         if isinstance(value, Tensor) and value.node.recorded:
-            return value + uncertain(spread(0.0, value.shape), u, dof, distribution)
+            apart = uncertain(spread(0.0, value.shape), u, dof, distribution)
+            if Units.exist:
+                units.quantity.keep(value.node, apart.node, is_difference=True)
+            return value + apart
         made = tensor(value, requires_grad=True)
         if not fits(shape_of(u), made.shape):
             shapes = f"{format_shape(shape_of(u))} to a value of shape {format_shape(made.shape)}"
@@ -88,6 +98,8 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: Distribution = 
 def percent(value: Any, u: Any) -> Tensor:
     """`value ± u %`; of a computed value, what it is at any time, such as in another step of a solver."""
     value = operand(value)
+    if isinstance(value, Tensor) and value.node.unit is not None and value.node.op is None:
+        return uncertain(value, abs(value - 0.0) * (u * 0.01))
     if isinstance(value, Tensor) and value.node.recorded:
         found: Tensor = value + abs(value) * uncertain(spread(0.0, value.shape), u * 0.01)
         return found
@@ -529,6 +541,8 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
     """
     y = FUNCTIONS["concat"].call([FUNCTIONS["flatten"].call(operand(x)) for x in values])
     y = y if isinstance(y, Tensor) else tensor(y)
+    if Units.exist:
+        units.quantity.plain_only([y], "several results together")
     if problem := next(filter(None, [lost(x) for x in values if isinstance(x, Tensor)]), ""):
         raise AgradError("grad", problem, notes=["no_grad, detach(), .data and .grad give plain numbers"])
     with as_recorded(y) as found:

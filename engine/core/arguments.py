@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.core.context import afford
+from agrad.engine.core.graph import Units
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.values import (
@@ -83,6 +85,8 @@ def number_of(name: str, what: str, value: Any) -> float:
     """A plain number; AgradError of kind `type` for anything else, or for a value with a graph, which would be lost."""
     if getattr(value, "requires_grad", False):
         raise AgradError("type", f"{name}: {what} must be a plain number without a derivative; use .detach()")
+    if Units.exist:
+        units.quantity.plain_only([value], name)
     value = getattr(value, "value", value)
     if isinstance(value, bool | int | float):
         return float(value)
@@ -93,6 +97,8 @@ def plain_of(name: str, what: str, value: Any) -> Value:
     """Plain numbers, one or an array; AgradError of kind `type` for a value with a graph, which would be lost."""
     if getattr(value, "requires_grad", False):
         raise AgradError("type", f"{name}: {what} must be plain numbers without a derivative; use .detach()")
+    if Units.exist:
+        units.quantity.plain_only([value], name)
     return coerce(getattr(value, "value", value))
 
 

@@ -114,7 +114,7 @@ class Inference:
         elif name not in ("sum", "std", "var", "abs", "norm", "euclidean") and found.shown is not None:
             weight = max(weights)  # of what only chooses, moves or averages
         scale = next(x.shown for x in operands if x.weight and x.shown is not None)
-        if found.shown is None or not weight:
+        if not weight:
             kelvin = find("K")
             return found._replace(shown=kelvin if found.shown is not None else None)
         return found._replace(shown=scale, weight=weight)

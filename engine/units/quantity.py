@@ -49,6 +49,24 @@ def of_unit(value: Any, unit: Unit) -> Tensor:
     return made
 
 
+def measured(value: Any, u: Any) -> tuple[Any, Any, Unit | None]:
+    """A value and its uncertainty as numbers, with the unit; as they are, where the value was computed or has a name.
+
+    An uncertainty is a difference, also of a scale such as °C. Raises AgradError of kind `unit`.
+    """
+    own, by = unit_of(value), unit_of(u)
+    if own is None and by is None:
+        return value, u, None
+    if own is None or by is None or own.dim != by.dim:
+        of, its = (one.text if one else "no unit" for one in (own, by))
+        raise AgradError("unit", f"the value is in {of}, and its uncertainty in {its}", fixes=[Hint("1.2 ± 0.3 mm")])
+    u = u.value - float((by.zero or 0) * by.factor)
+    node = value.node
+    if node.op is None and node.name is None and node.uncertainty is None:
+        return value.value, u, own
+    return value, u, None
+
+
 def to_si(value: Value, unit: Unit) -> Value:
     """Numbers of a unit in SI units; of an array, with one rounding more."""
     return unit.to_si(value) if type(value) is float else (value + float(unit.zero or 0)) * float(unit.factor)
@@ -207,8 +225,9 @@ def note_gradients(root: Node, targets: Iterable[Node], fresh: bool) -> None:
             node.grad_unit = found if found.symbols or found.factor != 1 else None
 
 
-def keep(node: Node, alias: Node) -> None:
-    """Give another node of the same data the same unit."""
+def keep(node: Node, alias: Node, is_difference: bool = False) -> None:
+    """Give another node the same unit, without the zero of its scale if it is a difference."""
     found = infer([node])[0]
+    found = found._replace(zero=None) if found is not None and is_difference else found
     if found is not None and (found.symbols or found.zero is not None):
         alias.recorded, alias.unit = True, found

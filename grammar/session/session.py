@@ -49,7 +49,9 @@ from agrad.lazy import pattern
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
-_OF_NUMBERS = frozenset("plot contour histogram fit solve minimize maximize export formula step check".split())
+_OF_NUMBERS = frozenset(
+    "plot contour histogram fit solve minimize maximize export formula step check watch report correlate".split()
+)
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
 _TOLD = 100  # notes
@@ -464,7 +466,11 @@ class Session:
             raise AgradError("unit", f"{word} takes numbers without units", labels=labels)
         if Units.exist:
             used = [self.names[name] for name in re.findall(r"\w+", statement.span.text) if name in self.names]
-            units.quantity.plain_only(parts_of(used), word)
+            try:
+                units.quantity.plain_only(parts_of(used), word)
+            except AgradError as error:
+                error.labels.append(Label(statement.span))
+                raise
 
     def read_python(self, is_on: bool) -> None:
         """Read what is typed as Python, or in the calculator's language."""

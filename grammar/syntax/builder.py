@@ -405,13 +405,15 @@ class Builder:
             return s.Quantity(s.Binary("±", value, u.value, None, span=span), u.unit, span=span)
         return s.Binary("±%" if percent else "±", value, u, None, span=span)
 
-    def distributed(self, parts: Parts) -> s.Binary:
+    def distributed(self, parts: Parts) -> s.Expr:
         """`5 ± 0.1 uniform`, `5 ± 0.1 t(8)`: the operands of `± t` are both behind its sign."""
         value, sign, u, kind, *parameter = parts
-        found = self.plus_minus([value, sign, u])
-        given = (found.right, *parameter[1:2])
-        right = s.Tuple(given, span=self.span(u, parts[-1]))
-        return s.Binary(f"± {kind}", value, right, None, span=self.span(value, parts[-1]))
+        self.plus_minus([value, sign, u])  # raises the error for a sum
+        unit = u.unit if isinstance(u, s.Quantity) and isinstance(value, s.Number) else ""
+        right = s.Tuple((u.value if unit else u, *parameter[1:2]), span=self.span(u, parts[-1]))
+        span = self.span(value, parts[-1])
+        made = s.Binary(f"± {kind}", value, right, None, span=span)
+        return s.Quantity(made, unit, span=self.span(value, u)) if unit else made
 
     def scaled(self, parts: Parts) -> s.Binary:
         """`(3.14 ± 0.01)e2`."""

@@ -243,8 +243,8 @@ class _Scanner:
             if (string := self.open[-1].text) and (token := self.inside_fstring(string)):
                 yield token
                 continue
-            if self.previous in _BEFORE_UNITS and (unit := self.unit()):
-                yield unit
+            if self.previous in _BEFORE_UNITS and (measured := self.unit()):
+                yield measured
                 continue
             found = match(text, self.position)
             kind, end = (found.lastgroup or "", found.end()) if found else ("", self.position + 1)

@@ -1,0 +1,101 @@
+"""Units at a prompt: what is shown, what is refused, and that a statement which is refused has changed nothing."""
+
+from pathlib import Path
+
+import pytest
+from rows import each
+
+from agrad.engine.core.graph import Units
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def no_unit_yet(monkeypatch):
+    monkeypatch.setattr(Units, "exist", False)
+
+
+def lines(name):
+    text = HERE.joinpath(name).read_text("utf-8")
+    return [tuple(line.split(" | ")) for line in text.splitlines() if line[:1] != "#"]
+
+
+def run(text, session=None):
+    """All that is shown; each part is a statement of its own, as lines at a prompt are."""
+    session, shown = session or Session(), []
+    for part in text.split("; "):
+        session.run(part, lambda result: shown.append(result.text(session.settings)))
+    return [text for text in shown if not text.startswith("note:")]
+
+
+@each("text, expected", lines("units.txt"))
+def test_values_are_shown_in_their_units(text, expected):
+    assert run(text)[-1] == expected
+
+
+@each("text, message, place", lines("unit_errors.txt"))
+def test_errors_are_at_the_operation(text, message, place):
+    with pytest.raises(AgradError) as problem:
+        run(text)
+    assert (problem.value.kind, problem.value.message) == ("unit", message)
+    assert problem.value.labels[0].origin.text == place
+
+
+def test_there_are_60_errors():
+    assert len(lines("unit_errors.txt")) >= 60
+
+
+def test_both_sides_are_named_with_their_units():
+    with pytest.raises(AgradError) as problem:
+        run("x0 = 1 m; v = 2 m/s; t = 2 s; x0 + v*t + v")
+    assert [label.text for label in problem.value.labels] == ["here", "x0 + v*t is in m", "v is in m/s"]
+
+
+@each("text", ["if v > 1: print v", "while v > 1: v = v - 1 m/s", "v if v > 1 else v", "assert v > 1"])
+def test_conditions_are_checked(text):
+    session = Session()
+    run("v = 2 m/s", session)
+    with pytest.raises(AgradError, match="a speed and a number cannot be compared"):
+        session.run(text)
+
+
+def test_a_statement_that_is_refused_changes_nothing():
+    session = Session()
+    run("x = 3 m", session)
+    with pytest.raises(AgradError):
+        session.run("x = x + 1 s")
+    assert run("x", session) == ["3 m"]
+
+
+def test_a_loop_adds_up_in_the_unit_that_it_begins_with():
+    session = Session()
+    session.run("v = 2 m/s\nx = 0\nfor i in range(1000): x = x + v*(1 s)\n")
+    assert run("x", session) == ["2000 m"]
+
+
+def test_without_recording_no_unit_is_guessed():
+    session = Session()
+    run("v = 2 m/s", session)
+    with pytest.raises(AgradError, match="without recording, so that its unit is not known"):
+        session.run("no_grad: w = 2*v")
+
+
+def test_a_name_that_is_a_unit_and_has_a_value_is_noted():
+    session, shown = Session(), []
+    session.run("h = 2\n3 h\n", lambda result: shown.append(result.text(session.settings)))
+    assert shown == ["note: h has a value, and is the name of a unit: `3 h` is read as a product", "6"]
+
+
+def test_a_budget_has_the_unit_of_each_number():
+    (text,) = run("L = 2.00(1) m; T = 2.84(2) s; g = 4*pi^2*L/T^2; budget g")
+    rows = [line.split("  ") for line in text.splitlines()]
+    assert [cell.strip() for cell in rows[1] if cell][2:] == ["2 m", "0.01 m", "4.895 1/s²", "0.04895 m/s²", "11.2 %"]
+    assert "g = 9.79 ± 0.15 m/s²   u = 0.146 m/s²" in text
+
+
+def test_a_graph_has_the_units_of_its_values():
+    (text,) = run("var x = 3 km; y = x^2; graph y")
+    assert "= 3 km" in text
+    assert "= 9 km²" in text
