@@ -21,7 +21,7 @@ from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
-from agrad.grammar.syntax.implied import left_out
+from agrad.grammar.syntax.implied import is_function, left_out
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
@@ -40,6 +40,9 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 # Behind these a unit may stand; a bracket is one that is no call and no index. `d/dx` is none.
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
 _MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
+_RAISED = (
+    rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
+)
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # What may stand behind an uncertainty; the name of a variable cannot.
@@ -645,6 +648,9 @@ class _Scanner:
     def unit(self) -> Token | None:
         """The unit that begins here, if there is one."""
         if not re.match(_MAY_BE_UNIT, self.text[self.position : self.position + 20]) or self.postfixed:
+            return None
+        raised = re.search(_RAISED, self.text[max(0, self.position - 40) : self.position])
+        if raised is not None and is_function(raised[1]):  # `sin⁻¹ t`
             return None
         end = syntax.units.end_of_unit(self.text, self.position, {*keywords.RESERVED, *self.options})
         return self.token("UNIT", end) if end > self.position else None
