@@ -46,9 +46,11 @@ class ValueSummary(NamedTuple):
         """The entries on one line, or the shape; where they take more than `width` columns, those at the ends."""
         if self.value is None:
             return format_shape(self.shape)
-        if width is not None:
-            return format_short(self.value, precision, width)
-        return " ".join([*format_value(self.value, precision).split(), *([self.unit] if self.unit else [])])
+        if width is None:
+            text = " ".join(format_value(self.value, precision).split())
+        else:
+            text = format_short(self.value, precision, width - len(self.unit) - bool(self.unit))
+        return f"{text} {self.unit}".rstrip()
 
 
 class GuardRow(NamedTuple):

@@ -769,7 +769,7 @@ class Builder:
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
         if value not in (known := [*SETTABLE.get(option, ())]):
-            usual = f"{option} = 5, set precision 4, set echo off, or set plots braille"
+            usual = f"{option} = 5, set precision 4, set echo off, set plots braille, or set rounding pdg"
             some = [*known[:1], "…", known[-2]] if len(known) > 4 else known[:-1]
             choices = f"{option} {', '.join(some)} or {known[-1]}" if known else usual
             raise syntax_error("set option", self.span(option, value), choices=choices)
