@@ -535,24 +535,39 @@ def format_value(value: Any, precision: int | None = 10, u: Any = None) -> str:
         return format_number(value, precision) if u is None else format_uncertain(value, float(u), precision)
     if not value.size and value.ndim > 1:
         return f"[]   shape {format_shape(value.shape)}"
-    elide = value.size > MANY
-    line = _format_array(value, u, precision, elide, None)
+    ends = (_EDGE, _EDGE) if value.size > MANY else None
+    line = _format_array(value, u, precision, ends, None)
     if value.ndim > 1 and len(line) > _WIDTH:
-        line = _format_array(value, u, precision, elide, 1)
-    return f"{line}   shape {format_shape(value.shape)}" if elide else line
+        line = _format_array(value, u, precision, ends, 1)
+    return f"{line}   shape {format_shape(value.shape)}" if ends else line
 
 
-def _format_array(array: Array, u: Any, precision: int | None, elide: bool, indent: int | None) -> str:
-    """The entries of an array in brackets; with an indent, each row of a matrix on its own line."""
-    skip = elide and len(array) > 2 * _EDGE
-    places = [*range(_EDGE), *range(-_EDGE, 0)] if skip else range(len(array))
+_ENDS = (_EDGE, _EDGE), (2, 2), (2, 1), (1, 1), (1, 0)  # how many entries a short text has of an array, from each end
+
+
+def format_short(value: Any, precision: int | None, width: int) -> str:
+    """A value on one line of at most `width` columns, if a number has so few: `…` is for entries of an array."""
+    if isinstance(value, float) or not value.size:
+        return format_value(value, precision)
+    texts = (_format_array(value, None, precision, ends, None) for ends in (None, *_ENDS))
+    return next((text for text in texts if len(text) <= width), "[…]")
+
+
+def _format_array(array: Array, u: Any, precision: int | None, ends: tuple[int, int] | None, indent: int | None) -> str:
+    """The entries of an array in brackets; with an indent, each row of a matrix on its own line.
+
+    `ends`: of a longer axis, how many entries are shown of its beginning and its end.
+    """
+    head, tail = ends or (len(array), 0)
+    skip = len(array) > head + tail
+    places = [*range(head), *range(-tail, 0)] if skip else range(len(array))
     entries = [(array[place], None if u is None else u[place]) for place in places]
     if array.ndim == 1:
         parts = [format_value(float(entry), precision, doubt) for entry, doubt in entries]
     else:
         deeper = None if indent is None else indent + 1
-        parts = [_format_array(entry, doubt, precision, elide, deeper) for entry, doubt in entries]
+        parts = [_format_array(entry, doubt, precision, ends, deeper) for entry, doubt in entries]
     if skip:
-        parts.insert(_EDGE, "…")
+        parts.insert(head, "…")
     broken = indent is not None and array.ndim > 1
     return f"[{(',' + chr(10) + ' ' * (indent or 0) if broken else ', ').join(parts)}]"

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from agrad.engine.inspect.forms import as_text
-from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, name_and_text, valued
+from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, gradient_text, name_and_text, valued
 from agrad.engine.text import one_line
 from agrad.engine.values import format_shape
 
@@ -186,9 +186,9 @@ def _lines_of(node: NodeRow, precision: int | None) -> list[str]:
     states += ["no grad"] * (not node.leaf and not node.requires_grad)
     cut = [
         name_and_text(node) if node.origin else node.name or "",  # else it would show numbers of nodes
-        valued(node, precision),
+        valued(node, precision, _TEXT),
         f"was {name_and_text(node.before)}" if node.change == "changed" and node.before is not None else "",
-        f"grad {node.gradient.text(precision)}" if node.gradient is not None else "",
+        gradient_text(node, precision, _TEXT) if node.gradient is not None else "",
     ]
     # Omissions are marked with characters that have the same width in ASCII. Two points would be a range.
     name, *others = (one_line(text, _TEXT).replace("…", "...") for text in cut)

@@ -118,7 +118,7 @@ def drawing(graph: GraphRows, precision: int | None) -> Drawing:
     Raises AgradError of kind `extra` if the library is not installed.
     """
     shown, counted, behind, before, caption, missing = graph.outline()
-    texts = {node.number: [one_line(row, _LONGEST) for row in box_lines(node, precision)] for node in shown}
+    texts = {node.number: [one_line(row, _LONGEST) for row in box_lines(node, precision, _LONGEST)] for node in shown}
     if missing:
         texts[_REST] = missing
         first = min(behind, default=0)  # so that no line leads up: omitted nodes are at one place

@@ -19,7 +19,7 @@ from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.nodes import through
 from agrad.engine.text import counted, one_line, truncate
-from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
+from agrad.engine.values import Shape, Value, format_shape, format_short, format_value, shape_of, size_of
 
 if TYPE_CHECKING:
     from agrad.engine.core.graph import Guard
@@ -42,11 +42,15 @@ class ValueSummary(NamedTuple):
     value: Value | None  # None where there are more than a few entries, or where it is gone
     unit: str = ""
 
-    def text(self, precision: int | None = 10) -> str:
-        """The entries on one line, or the shape."""
+    def text(self, precision: int | None = 10, width: int | None = None) -> str:
+        """The entries on one line, or the shape; where they take more than `width` columns, those at the ends."""
         if self.value is None:
             return format_shape(self.shape)
-        return " ".join([*format_value(self.value, precision).split(), *([self.unit] if self.unit else [])])
+        if width is None:
+            text = " ".join(format_value(self.value, precision).split())
+        else:
+            text = format_short(self.value, precision, width - len(self.unit) - bool(self.unit))
+        return f"{text} {self.unit}".rstrip()
 
 
 class GuardRow(NamedTuple):
@@ -326,19 +330,21 @@ def numbered(node: NodeRow) -> str:
     return f"{sign} %{node.number}" if sign else f"%{node.number}"
 
 
-def valued(node: NodeRow, precision: int | None) -> str:
+def valued(node: NodeRow, precision: int | None, width: int | None = None) -> str:
     """`= 3`, or in a comparison with another value `= 3, was 2`; nothing where there are more than a few entries."""
     if node.value is None or node.value.value is None:
         return ""
-    here = node.value.text(precision)
+    here = f"= {node.value.text(precision, width and width - 2)}"
     if node.before is None or node.before.value is None or node.before.value.value is None:
-        return f"= {here}"
-    earlier = node.before.value.text(precision)
-    return f"= {here}, was {earlier}" if earlier != here else f"= {here}"
+        return here
+    if node.before.value.text(precision) == node.value.text(precision):
+        return here
+    half = width and (width - len("= , was ")) // 2
+    return f"= {node.value.text(precision, half)}, was {node.before.value.text(precision, half)}"
 
 
-def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[str]:
-    """The value of a scalar (of a small array only with `arrays`), and the state of a node."""
+def remarks(node: NodeRow, precision: int | None, width: int | None = None) -> list[str]:
+    """The value of a scalar (with a width, also of a small array), and the state of a node."""
     was = name_and_text(node.before) if node.change == "changed" and node.before is not None else ""
     saves = " ".join(elided(node.saves))
     if node.freed_by is not None:
@@ -346,7 +352,7 @@ def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[
     else:
         kept = f"saves {saves}" if saves else ""
     found = (
-        valued(node, precision) if arrays or not node.shape else "",
+        valued(node, precision, width) if width or not node.shape else "",
         f"was {was}" if was else "",
         "requires grad" if node.leaf and node.requires_grad else "",
         "no grad" if not node.leaf and not node.requires_grad else "",
@@ -354,9 +360,14 @@ def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[
         f"version {node.version}" if node.version else "",
         "stale" if node.stale else "",
         "retained" if node.keeps_grad and not node.leaf else "",
-        f"grad {node.gradient.text(precision) if node.gradient else 'none'}" if node.keeps_grad else "",
+        gradient_text(node, precision, width) if node.keeps_grad else "",
     )
     return [text for text in found if text]
+
+
+def gradient_text(node: NodeRow, precision: int | None, width: int | None = None) -> str:
+    """`grad 12`, or `grad none`."""
+    return f"grad {node.gradient.text(precision, width and width - 5) if node.gradient else 'none'}"
 
 
 def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
@@ -364,7 +375,10 @@ def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
     return name_and_text(node), node.title, format_shape(node.shape), "   ".join(remarks(node, precision))
 
 
-def box_lines(node: NodeRow, precision: int | None) -> list[str]:
-    """The lines of text in a box of a drawing."""
+_WIDEST = 60  # columns of a value in a box
+
+
+def box_lines(node: NodeRow, precision: int | None, width: int = _WIDEST) -> list[str]:
+    """The lines of text in a box of a drawing; values take at most `width` columns."""
     head = f"{numbered(node)} {name_and_text(node)}".rstrip()
-    return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, arrays=True)]
+    return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, width)]
