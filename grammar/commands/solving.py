@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from math import inf
@@ -15,7 +15,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.solvers.function import function_of
-from agrad.engine.ops.solvers.functions import root_of
+from agrad.engine.ops.solvers.functions import root_of, zeros_of
 from agrad.engine.ops.solvers.implicit import METHODS, Minimum
 from agrad.engine.program.closed import flat, joined, settled, split, vector_of
 from agrad.engine.program.replay import forward
@@ -24,8 +24,9 @@ from agrad.engine.values import Value, format_number
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
 from agrad.grammar.commands.registry import Call, Session, command, graphed
 from agrad.grammar.results import Noted, Printed, text_of
-from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.builtins import Closure, Definition, is_result, meaning
 from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.syntax import ast
 
 TIED = 2000  # measured values with which parameters are correlated, at most: it takes the cube of their number
 
@@ -38,24 +39,25 @@ def plain(call: Call, what: str, value: Any) -> Value:
 
 @command(changes="session", operands=EXPRESSION, options={"from": VALUE})
 def _solve(session: Session, call: Call) -> None:
-    """solve f(x) == c for x from 1 | for x in 0..2 | solve f(x, y) == c, g(x, y) == d for x, y from 1, 2
+    """solve f(x) = c [for x] | for x in 0..2 | for x from 1 | solve f(x, y) = c, g(x, y) = d for x, y from 1, 2
 
-    Finds where equations hold: the unknowns become values of the graph.
+    Finds where equations hold: the unknowns become values of the graph. Of one equation, all real roots.
 
     from: where to start: a number for each unknown
-    as typed: solve f(x) == c for x from 1
-    example: var a = 2; solve x**2 == a for x from 1; grad(x, a)
+    as typed: solve f(x) = c for x
+    example: var a = 2; solve x**2 = a for x in 0..9; grad(x, a)
     """
-    function: Closure = call.values[0]
+    function = _equation(call, session)
     names = function.definition.parameters
-    (word, given), *_ = call.options.items()
+    word, given = next(iter(call.options.items()), ("", ()))
     where, is_system = [plain(call, "where to start", value) for value in given], len(names) > 1
-    if word == "in" and is_system:
-        raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
-    if word == "from" and len(where) != len(names):
+    if word != "from":
+        _solve_everywhere(session, call, function, [number_of("solve", "an end", x) for x in where])
+        return
+    if len(where) != len(names):
         starts = f"{len(where)} starting point{'s' if len(where) > 1 else ''}"
         raise call.wrong("arity", f"solve: {starts} for {len(names)} unknowns")
-    begin = tuple(where) if word == "in" else where if is_system else where[0]
+    begin = where if is_system else where[0]
     found, problem = root_of(lambda *xs: as_array(function(*xs)), begin, "solve", is_system)
     for name, value in zip(names, found if is_system else [found], strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
@@ -64,6 +66,48 @@ def _solve(session: Session, call: Call) -> None:
     last = problem.last
     if last is not None:
         session.emit(Printed(_account("residual", last.residual, 1e-12, last.iterations)))
+
+
+def _equation(call: Call, session: Session) -> Closure:
+    """The difference of the sides as a function of the unknowns: as they are given, or the one without a value."""
+    function: Closure = call.values[0]
+    definition, scopes = function.definition, (call.names, session.names)
+    if definition.parameters:
+        return function
+    names = dict.fromkeys(one.id for one in ast.loads(definition.tree))
+    unknown = [name for name in names if not is_result(name) and meaning(name, scopes, None) is None]
+    if isinstance(definition.tree, ast.List) and unknown:
+        unknowns = f"{', '.join(unknown)} from {', '.join('1' * len(unknown))}"
+        message = "solve: several equations need their unknowns, and numbers to start from"
+        raise AgradError("arity", message, fixes=[f"{call.node.span.text} for {unknowns}"])
+    if len(unknown) != 1 or call.names is not session.names:
+        other = unknown or [name for name in names if name in session.names and not callable(session.names[name])]
+        message = "solve: an equation has one unknown" if unknown else "solve: no name in the equation is unknown"
+        raise AgradError("name", message, fixes=[f"{call.node.span.text} for {name}" for name in other])
+    found = Definition(definition.name, (unknown[0],), (), definition.tree, definition.span)
+    return Closure(found, (), session.machine, function.scopes)
+
+
+def _solve_everywhere(session: Session, call: Call, function: Closure, ends: Sequence[float]) -> None:
+    """All roots of an equation, as a list, or as a number where there is one."""
+    names, typed = function.definition.parameters, call.operand(0).span.text
+    if len(names) > 1 or isinstance(function.definition.tree, ast.List):
+        fixes = [f"solve {typed} for {', '.join(names)} from {', '.join('1' * len(names))}"]
+        raise AgradError("arity", "solve: several equations need numbers to start from", fixes=fixes)
+    found, zeros = zeros_of(lambda *xs: as_array(function(*xs)), ends)
+    if zeros.is_all:
+        raise AgradError("domain", f"solve: each {names[0]} is a root of {typed}")
+    if not found:
+        within = "".join(f" in {value.span.text}" for _, value in call.node.options if value is not None)
+        message = f"{typed} has no real root{within}" if zeros.is_sure else f"{zeros.how} finds no root of {typed}"
+        raise AgradError("domain", f"solve: {message}")
+    value = found[0] if len(found) == 1 else OPS["stack"].call(found)
+    value = value if isinstance(value, Tensor) else tensor(value)
+    session.machine.bind(call.names, names[0], value)
+    session.emit(Printed(f"{names[0]} = {text_of(value, session.settings)}"))
+    repeated = [format_number(x, 6) for x, is_repeated in zip(zeros.places, zeros.repeated, strict=True) if is_repeated]
+    how = zeros.how if zeros.is_sure else f"found by {zeros.how}"
+    session.emit(Printed(how + f"; no simple root: {', '.join(repeated)}" * bool(repeated)))
 
 
 def _account(what: str, number: float, noise: float, iterations: int) -> str:

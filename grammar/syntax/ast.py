@@ -558,7 +558,7 @@ _BINDS: dict[type, Callable[[Any], Iterable[str]]] = {
     Command: lambda node: [
         name.id
         for one in (nodes(node.operands) if node.word in BINDING else ())
-        for name in (one.names if isinstance(one, Unknowns) else ())
+        for name in ((one.names or loads(one.value)) if isinstance(one, Unknowns) else ())  # one of several
     ],
 }
 

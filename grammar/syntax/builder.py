@@ -678,20 +678,27 @@ class Builder:
         return s.Parameter(name.id, ends_of, span=self.span(name, ends[-1]))
 
     def solve(self, parts: Parts) -> s.Command:
-        """Equations, unknowns, and where to start, or an interval."""
-        middle = parts.index("for")
-        sides = [self.difference(part) for part in parts[1:middle]]
-        value = (
-            sides[0] if len(sides) == 1 else s.List(tuple(sides), False, span=self.span(parts[1], parts[middle - 1]))
-        )
-        unknowns = s.Unknowns(_once(parts[middle + 1 : -1]), value, span=value.span)
-        return self.command(parts, [unknowns], [(parts[-1].name, parts[-1].default)])
+        """Equations, unknowns, and where to start, or an interval; the unknown of one may be its only name."""
+        middle = parts.index("for") if "for" in parts else len(parts)
+        sides = parts[1:middle]
+        value = sides[0] if len(sides) == 1 else s.List(tuple(sides), False, span=self.span(sides[0], sides[-1]))
+        names = _once([part for part in parts[middle + 1 :] if isinstance(part, s.Name)])
+        if not names and len(sides) == 1:
+            called = {node.function for node in s.nodes(value) if isinstance(node, s.Call)}
+            free = [name for name in s.loads(value) if name not in called and name.id not in _CONSTANTS]
+            names = (free[0],) if len({name.id for name in free}) == 1 else ()
+        unknowns = s.Unknowns(names, value, span=value.span)
+        return self.command(parts, [unknowns], [(x.name, x.default) for x in parts[-1:] if isinstance(x, s.Parameter)])
 
-    def difference(self, equation: s.Expr) -> s.Expr:
-        """The two sides of an equation, subtracted."""
+    def equation(self, parts: Parts) -> s.Expr:
+        """The two sides of an equation, subtracted: `=` and `==` are the same here."""
+        equation, *right = parts
+        if right:
+            return s.Binary("-", equation, right[0], None, span=self.span(*parts))
         if isinstance(equation, s.Compare) and len(equation.rest) == 1 and equation.rest[0][0] == "==":
             return s.Binary("-", equation.first, equation.rest[0][1], None, span=equation.span)
-        raise syntax_error("no equation", equation.span)
+        fixes = errors.notation.spelled_out("solve", self.source.line_at(equation.span.start).partition("solve")[2])
+        raise syntax_error("no equation", equation.span, fixes=fixes)
 
     def minimize(self, parts: Parts) -> s.Command:
         """What is minimised, and the leaves that change."""
@@ -951,6 +958,9 @@ def _refuse_loose(body: s.Body, in_function: bool) -> None:
     if (first := min(found, key=lambda statement: statement.span.start, default=None)) is not None:
         mistake = "return outside" if isinstance(first, s.Return) else "break outside"
         raise syntax_error(mistake, first.span, word=first.span.text.split()[0])
+
+
+_CONSTANTS = frozenset("pi e tau inf nan _ ans".split())  # no unknowns of an equation
 
 
 def _once(operands: Iterable[Any]) -> tuple[Any, ...]:

@@ -123,7 +123,7 @@ def words(grammar: str) -> dict[str, Any]:
         "SOFT": tuple(soft),
         "HEADERS": of(r" _COLON\b"),
         "ALONE": of(r"( \(.*\)\?)?( ->|$)"),
-        "BEFORE_VALUES": of(r" (expression|values|string)\b"),
+        "BEFORE_VALUES": of(r" (expression|equation|values|string)\b"),
         "RANGING": tuple(sorted(word for word, rest in behind.items() if "_RANGE" in rest)),
         "OPTIONS": {word: found for word, found in options.items() if found},
         "FLAGS": tuple(sorted(flags)),

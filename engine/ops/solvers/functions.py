@@ -5,6 +5,7 @@ The derivative of each is made of such operations, so that there are derivatives
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import factorial, inf, isfinite
 from typing import Any
 
@@ -70,6 +71,21 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     body, same, _ = solvers.function.function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
     problem = solvers.implicit.Problem(body, start, what, ends)
     return reshape(solved(same, problem=problem), shape), problem
+
+
+def zeros_of(f: Any, ends: Sequence[float] = ()) -> tuple[list[Any], Any]:
+    """All zeros of a function of one number, between two ends if there are any; and how they were sought.
+
+    Raises AgradError of kind `domain` for ends that are not finite, and where a search is not possible.
+    """
+    ends = sorted(ends)
+    if not all(map(isfinite, ends)):
+        raise AgradError("domain", "solve: the ends of an interval are finite numbers")
+    middle = np.array([ends[0] / 2 + ends[1] / 2 if ends else 1.0])
+    body, same, _ = solvers.function.function_of("solve", f, [()], middle, ())
+    found = solvers.zeros.zeros_of(body, _plain(same)[0], ends)
+    problems = [solvers.zeros.Root(body, *zero, tuple(ends)) for zero in zip(found.places, found.repeated, strict=True)]
+    return [reshape(solved(same, problem=problem), ()) for problem in problems], found
 
 
 @composed(

@@ -101,7 +101,7 @@ class Problem:
         finite = partial(np.nan_to_num, nan=large, posinf=large, neginf=-large)
         found = optimize.root(lambda x: finite(f(x)), self.start, jac=matrix, method="hybr", options={"xtol": _CLOSE})
         x, step = newton(f, matrix, found.x)
-        if not np.isfinite([x, f(x)]).all() or not _is_settled(step, x, self.start):
+        if not np.isfinite([x, f(x)]).all() or not is_settled(step, x, self.start):
             notes = [f"the search was ended after {found.nfev} calls of the function"] if found.status == 2 else []
             raise self._not_found(found.x, f(found.x), matrix(found.x), notes)
         return x, found.nfev - 1
@@ -183,7 +183,7 @@ class Minimum(Problem):
         with np.errstate(all="ignore"):
             x, step = newton(gradient, hessian, found.x)
             noise = 1e-9 * (abs(found.value) + abs(f(self.start)))
-            is_point = f(x) <= found.value + noise and _is_settled(step, x, self.start)
+            is_point = f(x) <= found.value + noise and is_settled(step, x, self.start)
             is_point = is_point and kind_of_zero(gradient, hessian, x, self.start) == "crosses"
             is_point = is_point and bool(np.all(np.linalg.eigvalsh((hessian(x) + hessian(x).T) / 2) > 0))
             beside = next(_beside(x, self.start))
@@ -223,7 +223,7 @@ class Minimum(Problem):
             if hessian is not None and not self.is_bounded and np.max(np.abs(gradient(x))) > least:
                 # Where the value hardly changes any more, its gradient still does.
                 nearer, step = newton(gradient, hessian, x)
-                if value(nearer) <= value(x) + 1e-12 * abs(value(self.start)) and _is_settled(step, nearer, self.start):
+                if value(nearer) <= value(x) + 1e-12 * abs(value(self.start)) and is_settled(step, nearer, self.start):
                     x, least = nearer, inf
             slope = self._judged(value, gradient(x), hessian, x, least, found.nit >= _ITERATIONS)
         return Found(x, slope, int(found.nit), float(value(x)))
@@ -322,7 +322,7 @@ def newton(
     return x, last
 
 
-def _is_settled(step: Array, x: Array, start: Array) -> bool:
+def is_settled(step: Array, x: Array, start: Array) -> bool:
     """Whether the last step of Newton's method only changes the last digits."""
     return bool(np.max(np.abs(step)) <= 1e-6 * max(np.max(np.abs(x)), 1e-9 * np.max(np.abs(start)), 1e-290))
 

@@ -108,30 +108,6 @@ def started(context: ErrorContext) -> AgradError | None:
     return context.wrong("fit start", context.place, fixes=fixes)
 
 
-def from_ones(equation: str) -> list[str]:
-    """`solve x**2 = 2 for x`, of which this is the part behind `solve`, with the start that it lacks."""
-    named = re.fullmatch(r"(.*\bfor ((?:\w+,[ \t]*)*\w+))[ \t]*", equation)
-    if named is None:
-        return []
-    sides = re.sub("(?<![=<>!])=(?!=)", "==", named[1].strip())
-    if "=" not in sides:
-        sides = re.sub(r"\bfor\b", "== 0 for", sides)
-    return [f"solve {sides} from {', '.join(['1'] * len(named[2].split(',')))}"]
-
-
-def equated(context: ErrorContext) -> AgradError | None:
-    """`solve f(x) = 20 for x from 1`."""
-    if context.head.type != "SOLVE" or context.open or context.bad.type != "_EQUAL" or "for" in context.statement:
-        return None
-    equation = context.rest_of_line(context.head.end_pos or 0).partition(";")[0]
-    if begun := from_ones(equation):
-        return context.wrong("one equals sign", context.place, fixes=begun)
-    doubled = re.sub("(?<![=<>!])=(?!=)", "==", equation.strip(), count=1)
-    if fixes := spelled_out("solve", doubled):  # which mends another slip, too
-        return context.wrong("one equals sign", context.place, fixes=fixes)
-    return context.wrong("one equals sign", context.place, "==")
-
-
 def _one_name(text: str) -> str:
     """The name in an expression that is no function, if there is one alone."""
     names = set(re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", text)) - FUNCTIONS.keys() - {"pi", "e"}
@@ -183,9 +159,9 @@ def spelled_out(command: str, text: str) -> list[str]:
     for form, fix in _forms().get(command, ()):
         if found := form.fullmatch(text):
             fix = fix.format(*found.groups())
-            return [fix.replace(" for ", " == 0 for ", 1) if command == "solve" and "=" not in fix else fix]
-    if command == "solve" and (name := _one_name(text)):
-        return [f"solve {text}{'' if '=' in text else ' == 0'} for {name} from 1"]
+            return [fix.replace(" for ", " = 0 for ", 1) if command == "solve" and "=" not in fix else fix]
+    if command == "solve" and _one_name(text):
+        return [f"solve {text} = 0"]
     if command == "formula" and (found := _SECOND.fullmatch(text)):
         return [Hint(f"formula grad({found[1]}, x)   by a leaf x")]
     found = _PLOTTED.fullmatch(text) if command == "plot" else None
@@ -245,4 +221,4 @@ def without_parameters(model: Span, starts: list[str], word: str) -> AgradError:
     return syntax_error("no unknowns", model, fixes=fixes, word=word)
 
 
-OF_PROGRAMS: Recognisers = (drawn, fitted, started, equated)
+OF_PROGRAMS: Recognisers = (drawn, fitted, started)

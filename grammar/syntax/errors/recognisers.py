@@ -179,7 +179,7 @@ def _equation(context: ErrorContext) -> AgradError:
         return context.wrong("equation", context.bad)
     left, right = multiplied(found[1].strip()), multiplied(found[2].strip())
     unknown = found[3] or next((name for name in re.findall(r"[^\W\d]\w*", left) if name not in FUNCTIONS), "x")
-    fixes = [f"solve {left} == {right} for {unknown} from 1"]
+    fixes = [f"solve {left} = {right} for {unknown}"]
     return context.wrong("equation", context.bad, fixes=fixes)
 
 
@@ -243,8 +243,6 @@ def _shape(context: ErrorContext) -> AgradError | None:
     behind = any(token.type in _BEHIND_NAMES for token in context.statement)
     if word in _ON_NAMES and not behind and not context.at_line_end:
         problem.notes.append("it acts on names, such as a, a.grad or w[0]")
-    if word == "solve" and context.at_line_end:
-        problem.fixes = notation.from_ones(context.rest_of_line(head.end_pos or 0))
     if word == "var" and (leaves := several_values(context.span(head))):
         problem.fixes = leaves
     if word in ("graph", "info") and not behind and not context.at_line_end:

@@ -146,3 +146,55 @@ def test_a_bias_below_the_printed_digits_is_not_told(text, bias):
 )
 def test_equations_and_integrals_of_the_language(text, expected):
     assert float(said(text)[-1]) == pytest.approx(expected, rel=1e-9)
+
+
+@each(
+    "text, expected",
+    [
+        ("solve x^2 - 5*x + 6 = 0", ["x = [2, 3]", "every real root of a polynomial of degree 2"]),
+        ("b = 3; solve b*u = 6", ["u = 2", "every real root of a polynomial of degree 1"]),  # b has a value
+        ("solve x = 2; solve x^2 = 9", ["x = [-3, 3]", "every real root of a polynomial of degree 2"]),
+        (
+            "solve (x - 1)^2*(x + 2) = 0",
+            ["x = [-2, 1]", "every real root of a polynomial of degree 3; no simple root: 1"],
+        ),
+        ("solve x^2 == 4 for x in 0..9", ["x = 2", "every real root in 0..9 of a polynomial of degree 2"]),
+        (
+            "def f(t) = t^2; solve f(x) = 9 for x in 0..9",
+            ["x = 3", "every real root in 0..9 of a polynomial of degree 2"],
+        ),
+        ("solve e^x = 5", ["x = 1.609437912", "found by a search in -10..10 alone"]),
+        ("solve e^x = 1e10", ["x = 23.02585093", "found by a coarse search in -1000000..1000000 alone"]),
+        (
+            "solve tan(x) = 1 for x in 0..6",
+            ["x = [0.7853981634, 3.926990817]", "found by a search in 0..6 for changes of sign and touching zeros"],
+        ),
+    ],
+)
+def test_all_roots_are_given_with_a_sentence_of_how_they_were_found(text, expected):
+    assert said(text)[-2:] == expected
+
+
+def test_each_of_several_roots_is_a_value_of_the_graph():
+    session = Session()
+    said("var a = 4; solve x^2 = a; y = x[1]^3", session)
+    assert [float(session.evaluate(f"grad({name}, a)").data) for name in ("x[0]", "y")] == [-0.25, 3.0]
+    said("forward y with a=9", session)
+    assert float(session.evaluate("y").data) == pytest.approx(27.0)
+
+
+@each(
+    "text, expected",
+    [
+        ("solve x^2 = -1", "no real root"),
+        ("solve x^2 = 4 for x in 3..9", "no real root in 3..9"),
+        ("solve cos(x) = 3 for x in 0..4", "finds no root"),
+        ("solve x = x", "each x is a root"),
+        ("solve x + y = 3", "one unknown"),
+        ("x = 1; y = 2; solve x + y = 3", "no name in the equation is unknown"),
+        ("solve x + y = 3, x = y", "numbers to start from"),
+        ("x = [1, 2]; solve x*y = 3", "shape (2)"),
+    ],
+)
+def test_an_equation_that_has_no_answer_is_refused(text, expected):
+    assert expected in str(error(text))
