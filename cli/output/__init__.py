@@ -19,7 +19,7 @@ import click
 
 import agrad
 from agrad.cli.terminal import cell_of_pictures, coloured, drawable, shown
-from agrad.engine.errors import AgradError, Note
+from agrad.engine.errors import AgradError, Note, typed
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
 from agrad.grammar.diagnostics import render
@@ -54,6 +54,8 @@ _LEAST = 30, 8  # columns and rows of a picture: in a smaller one its letters le
 # How many rows a plot has that was printed, and nothing after it; 0 if there is none. `erasing` is what takes a picture
 # away that is not part of these rows.
 DRAWN = SimpleNamespace(rows=0, erasing="")
+# What can be typed instead, as the last error or note has it: a key at the prompt puts it into the line.
+FIXES: list[str] = []
 
 
 class Printer:
@@ -152,6 +154,7 @@ def _named(plot: Plot) -> Plot:
 
 def tell(problem: AgradError | Note) -> None:
     """Show an error or a note on stderr, if that takes it: the result counts."""
+    FIXES[:] = typed(problem.fixes) or FIXES
     in_colour = coloured(sys.stderr)
     columns = rare.shutil.get_terminal_size().columns if sys.stderr.isatty() else None
     text = report(problem, columns, in_colour)

@@ -181,7 +181,7 @@ class Echo:
         """A text is about to run: what it runs as. A bare command is about the newest graph, which is said."""
         text, about = with_newest(text, self.session)
         if about:
-            _say(about)
+            say(about)
         self.changes.begin()
         return text
 
@@ -191,11 +191,11 @@ class Echo:
             return
         line = self.changes.line(text)
         if line:
-            _say(line)
+            say(line)
             self.session.record.transcript.say(line)
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     """Print a line, dim where there is colour."""
     colour = coloured(sys.stdout)
     click.echo(click.style(shown(line), dim=True) if colour else shown(line), color=colour or None)

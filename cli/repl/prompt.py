@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
 
@@ -23,12 +23,13 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
-from agrad.cli.output import COLOURS, DRAWN
+from agrad.cli.output import COLOURS, DRAWN, FIXES
 from agrad.cli.repl import plain
 from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
 from agrad.cli.repl.plain import Opening, answered, prompts
-from agrad.cli.repl.toolbar import SyntaxValidator, Toolbar
+from agrad.cli.repl.printer import say
+from agrad.cli.repl.toolbar import TOLD, Mistake, SyntaxValidator, Toolbar
 from agrad.cli.terminal import coloured, ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.engine.text import fit
@@ -59,11 +60,12 @@ _BARE = {"bottom-toolbar": "noreverse", "search-toolbar": "nobold", "arg-toolbar
 def prompted(session: Session, vi: bool = False, opening: Opening | None = None) -> Iterator[str]:
     """The typed statements, one at a time, until Ctrl-D, after the opening."""
     opening = opening or Opening()
+    FIXES.clear()
     toolbar = Toolbar(session)
     toolbar.live.on = toolbar.live.on and opening.live
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
-    steps = Steps(session)
+    steps, untold = Steps(session), TOLD
     prompt = _prompt(session, toolbar, vi, opening, steps)
     search_quickly(prompt.default_buffer)
     opening.show()
@@ -79,6 +81,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             except EOFError:
                 return
             left = text.left if isinstance(text, Step) else Document()
+            FIXES.clear()
             if text.strip() == "sessions" and "sessions" not in session.names:
                 PAGER.show(fit(listed(), shutil.get_terminal_size().columns))
                 continue
@@ -95,6 +98,9 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             toolbar.look(seconds)
+            if FIXES and untold:
+                untold -= 1
+                say("Tab puts the fix into the line" + ", Alt-2 the second one" * (len(FIXES) > 1))
 
 
 def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps) -> PromptSession[str]:
@@ -191,7 +197,39 @@ def keys(
     in_margin = filters.Condition(_in_margin)
     _add_indentation(bindings, typing & in_margin)
     bindings.add("tab", filter=typing & ~in_margin & (filters.vi_insert_mode | filters.emacs_insert_mode))(_complete)
+    _add_fixes(bindings, typing)
     return bindings
+
+
+def _add_fixes(bindings: KeyBindings, here: filters.Filter) -> None:
+    """Tab, or Alt-1, Alt-2, …, on a line that is refused or on an empty one after a message, take a fix."""
+    for number in range(9):
+        there = here & filters.Condition(partial(_is_offered, number))
+        for keys in (("escape", str(number + 1)), *[("tab",)] * (number == 0)):
+            bindings.add(*keys, filter=there)(partial(_take, number))
+
+
+def _is_offered(number: int) -> bool:
+    return len(_fixes(get_app().current_buffer)) > number
+
+
+def _fixes(buffer: Buffer) -> Sequence[str]:
+    """What can be typed instead of a line that is refused, or, where the line is empty, of the one before."""
+    mistake = buffer.validation_error
+    if isinstance(mistake, Mistake):
+        return mistake.fixes
+    return FIXES if not buffer.text.strip() else ()
+
+
+def _take(number: int, event: KeyPressEvent) -> None:
+    """Put a fix into the line; of several lines, in the place of the one that is wrong."""
+    buffer = event.current_buffer
+    fix, lines = _fixes(buffer)[number], buffer.text.split("\n")
+    place = buffer.document.cursor_position_row
+    margin = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
+    lines[place] = margin + fix
+    end = len("\n".join(lines[: place + 1]))
+    buffer.document = Document("\n".join(lines), end)
 
 
 def _add_indentation(bindings: KeyBindings, here: filters.Filter) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from prompt_toolkit.application import Application, get_app
@@ -14,7 +14,7 @@ from prompt_toolkit.search import SearchState
 from prompt_toolkit.validation import ValidationError, Validator
 
 from agrad.cli.settings import find
-from agrad.engine.errors import AgradError, SyntaxMistake
+from agrad.engine.errors import AgradError, SyntaxMistake, typed
 from agrad.engine.text import counted, display_width
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
@@ -174,6 +174,7 @@ def signatures(usage: str) -> Iterator[str]:
 
 # Enter on a statement that is complete but wrong: the cursor goes to the error, and the line can be corrected.
 
+TOLD = 3  # so many messages of a session say which key takes a fix
 _MOST_BELOW = 5  # lines below the first
 _MARGIN = 5
 
@@ -182,7 +183,7 @@ class SyntaxValidator(Validator):
     """Refuses what cannot be parsed. `prepare` makes a statement from the typed text."""
 
     def __init__(self, prepare: Callable[[str], str], session: Session) -> None:
-        self.prepare, self.session = prepare, session
+        self.prepare, self.session, self.untold = prepare, session, TOLD
 
     def validate(self, document: Document) -> None:
         """Raise ValidationError at the place of the error, with its message and fix."""
@@ -192,15 +193,26 @@ class SyntaxValidator(Validator):
             if problem.kind != "syntax":  # other errors are reported when the statement runs
                 return
             place = problem.labels[-1].origin if problem.labels else None
+            fixes = typed(problem.fixes)
             fix = f"   fix: {problem.fixes[0]}" if problem.fixes else ""
+            if self.untold and fixes[:1] == problem.fixes[:1] != []:
+                self.untold -= 1
+                fix += "   (Tab)"
             start = place.start if isinstance(place, Span) else len(document.text)
             if isinstance(problem.facts, SyntaxMistake) and problem.facts.name == "unterminated string":
                 start = len(document.text)  # where the quote is missing
-            raise Mistake(start, problem.message, fix, get_app().output.get_size().columns) from None
+            mistake = Mistake(start, problem.message, fix, get_app().output.get_size().columns)
+            mistake.fixes = fixes
+            raise mistake from None
 
 
 class Mistake(ValidationError):
-    """A syntax error: its message and fix in the line below the text, and in more, `rest`, where that is narrow."""
+    """A syntax error: its message and fix in the line below the text, and in more, `rest`, where that is narrow.
+
+    `fixes`: what can be typed instead of the line.
+    """
+
+    fixes: Sequence[str] = ()
 
     def __init__(self, place: int, message: str, fix: str, columns: int) -> None:
         self.rest = ""

@@ -119,7 +119,7 @@ def test_a_torch_snippet_can_be_pasted(typed):
         ("2+3)", 3, "this `)` closes nothing   fix: delete it, or open one before it"),
         ("x = = 2", 4, None),
         ("backward = 3", 0, None),
-        ("1\n2x", 3, "an operator is missing between `2` and `x`   fix: 2*x"),
+        ("1\n2x", 3, "an operator is missing between `2` and `x`   fix: 2*x   (Tab)"),
         ("2 +", 3, None),
         ('x = load_csv("a', 15, None),
     ],
@@ -308,3 +308,29 @@ def test_a_state_folder_that_is_no_absolute_path_is_ignored(place, tmp_path, mon
 )
 def test_tabs_in_the_margin_of_a_paste_are_spaces(pasted: str, lines: str) -> None:
     assert statements(pasted) == lines
+
+
+# Fixes
+
+
+ALT_1, ALT_2 = "\x1b1", "\x1b2"
+
+
+@each(
+    "keys, expected",
+    [
+        ("sin 1\r" + TAB + "\r", "0.8414709848"),  # a line that is refused
+        ("sin 1\r" + ALT_1 + "\r", "0.8414709848"),
+        ("if 1:\rsin 1\r\r" + TAB + "\r\r", "0.8414709848"),  # of several lines, the one that is wrong
+        ("solve p + q = 3\r" + TAB + "\r", "p = 2"),  # an error, on the empty line after it
+        ("solve p + q = 3\r" + ALT_2 + "\r", "q = 1"),
+    ],
+)
+def test_a_key_puts_a_fix_into_the_line(keys, expected, typed):
+    out, _ = typed("p = 2; q = 1\r" + keys + CTRL_D)
+    assert expected in out
+
+
+def test_a_fix_is_offered_until_the_next_line_runs(typed):
+    out, _ = typed("p = 2; q = 1\rsolve p + q = 3\r3\r" + TAB + BACKSPACE * 40 + "p*10\r" + CTRL_D)
+    assert out.endswith("20\n")
