@@ -26,7 +26,7 @@ def _words() -> dict[str, str]:
 @click.argument("word", required=False, shell_complete=completions(_words))
 @click.pass_context
 def command(context: click.Context, word: str | None) -> None:
-    """Explain a function or a command, or list them all.
+    """Explain a function or a command, or say what to type first.
 
     WORD is a function, operator or command of the language, or a command of the command line.
 
@@ -34,9 +34,10 @@ def command(context: click.Context, word: str | None) -> None:
     agrad help sin
     agrad help backward
     agrad help kinks          derivatives at points where there is none
+    agrad help everything     all that there is
     """
     if word is None:
-        explain(agrad.grammar.help.help.overview(agrad.grammar.commands.COMMANDS))
+        explain(agrad.grammar.help.help.start())
         return
     own = _own(context, word)
     parts = [own] if own else []

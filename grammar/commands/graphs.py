@@ -204,27 +204,32 @@ def _info(session: Session, call: Call) -> None:
 @command(changes="graph", operands=LEAVES, after=SETTABLE)
 def _set(session: Session, call: Call) -> None:
     """set x = 5
+    set precision 4
     set echo off
     set plots braille
     set rounding pdg
 
-    New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a
-    terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set plots`: how a
-    terminal draws, `braille` or, as pictures, `kitty`; `auto` is `kitty` where the terminal says that it knows it.
+    New data of the same shape for a leaf. Every graph that used the old data is then stale. `set precision 4`: so many
+    significant digits are shown, or with `full` all. `set echo off`: at a terminal, no more lines that say what a
+    statement has changed; `set echo on` shows them again. `set plots`: how a terminal draws, `braille` or, as pictures,
+    `kitty`; `auto` is `kitty` where the terminal says that it knows it.
     `set rounding`: uncertainties with `one` digit or `two`, or by the rule of the Particle Data Group.
 
-    as typed: set x = 5, set echo off, set plots braille, or set rounding pdg
+    as typed: set x = 5, set precision 4, set echo off, set plots braille, or set rounding pdg
     example: var x = 2; y = x**2; set x = 5; x
     """
     for option in SETTABLE.keys() & call.options.keys():
         word = call.options[option]
-        _switch(session.settings, option, word == "on" if "on" in SETTABLE[option] else word)
+        _switch(session.settings, option, _SAID.get(word, int(word) if word.isdecimal() else word))
         return
     name = call.operand(0).span
     _leaf(session, call, name.text, name).set_(as_array(call.values[0]))
 
 
-def _switch(settings: Settings, name: str, value: bool | str) -> None:
+_SAID = {"on": True, "off": False, "full": None}
+
+
+def _switch(settings: Settings, name: str, value: bool | int | str | None) -> None:
     """Change how the terminal shows things, so that `undo` takes it back."""
     log = current().undo_log
     if log is not None:

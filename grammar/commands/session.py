@@ -130,14 +130,17 @@ def _load(session: Session, call: Call) -> None:
 def _help(session: Session, call: Call) -> None:
     """help [word]
 
-    Explains a command or a function; alone, lists all of them.
+    Explains a command or a function; alone, says what to type first. `help everything` lists all there is.
 
     as typed: help, or help sin
     example: help backward
     """
     word = call.options.get("word")
     page, settings = helps.help, session.settings
-    text = page.overview(COMMANDS, settings.columns) if word is None else page.help_on(str(word), COMMANDS)
+    if word == "everything":
+        text = page.overview(COMMANDS, settings.columns)
+    else:
+        text = page.start() if word is None else page.help_on(str(word), COMMANDS)
     session.emit(Table(page.fitted(text, settings.width)))
 
 

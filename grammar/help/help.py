@@ -48,7 +48,8 @@ def _texts(name: str) -> list[str]:
     return paragraphs(beside(__file__, f"{name}.txt"))
 
 
-# What the overview says of statements; the help for each that is not a command; operators, and what each is.
+# What to type first; what the overview says of statements; the help for each that is no command; operators.
+START = beside(__file__, "start.txt").rstrip("\n")
 STATEMENTS = beside(__file__, "overview.txt").rstrip("\n")
 STATEMENT_HELP = dict(one.split(": ", 1) for one in _texts("statements"))
 OPERATORS = [tuple(row.split("  ->  ")) for row in _texts("operators")]
@@ -70,7 +71,7 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
     parts = []
     name = {**BINARY, **COMPARE, "^": "pow"}.get(word, word)
     if word in TOPICS:
-        parts.append(_commands(commands) if word == "commands" else TOPICS[word]())
+        parts.append(TOPICS[word](commands) if word in ("commands", "everything") else TOPICS[word]())
     if word in commands:
         command, example = commands[word], commands[word].example.replace("; ", "\n           ")
         parts.append(f"{command.usage}\n  {command.help}\n  example: {example}")
@@ -134,6 +135,13 @@ def _of_family(family: str) -> list[str]:
     """A family of functions, one line each."""
     entries = dict(families())[family]
     return [family, *_table((entry.signature.usage, first_sentence(entry.doc)) for entry in entries)]
+
+
+def start() -> str:
+    """What to type first, and where more is said, on one screen."""
+    *pages, last = TOPICS
+    more = ["help WORD explains more: help solve, help sin, help for", f"pages: {', '.join(pages)}"]
+    return "\n".join(["what to type first", START, "", *more, f"help {last}: all that there is"])
 
 
 def overview(commands: Mapping[str, Command], width: int = WIDTH) -> str:
@@ -258,6 +266,7 @@ TOPICS: dict[str, Callable[..., str]] = {
     "operators": operators,
     "pytorch": pytorch,
     "topics": contents,
+    "everything": overview,
 }
 
 

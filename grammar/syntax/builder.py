@@ -762,13 +762,14 @@ class Builder:
         return list(operands)
 
     def set_leaf(self, parts: Parts) -> s.Command:
-        """`set x = 5`, and `set echo off`, `set plots braille`, `set rounding pdg`."""
+        """`set x = 5`, and `set precision 4`, `set echo off`, `set plots braille`, `set rounding pdg`."""
         _, option, value = parts
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
         if value not in (known := [*SETTABLE.get(option, ())]):
-            usual = f"{option} = 5, set echo off, set plots braille, or set rounding pdg"
-            choices = f"{option} {', '.join(known[:-1])} or {known[-1]}" if known else usual
+            usual = f"{option} = 5, set precision 4, set echo off, set plots braille, or set rounding pdg"
+            some = [*known[:1], "…", known[-2]] if len(known) > 4 else known[:-1]
+            choices = f"{option} {', '.join(some)} or {known[-1]}" if known else usual
             raise syntax_error("set option", self.span(option, value), choices=choices)
         return self.command(parts, [], [(str(option), self.plain_word(value))])
 

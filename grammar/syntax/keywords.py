@@ -114,6 +114,7 @@ COMMANDS_ELSEWHERE, NO_COMMANDS = TABLES["commands"], TABLES["no commands"]
 
 # What `set` turns on, off or to something else, and the words for that.
 SETTABLE = {
+    "precision": {**{str(n): "significant digits" for n in range(1, 18)}, "full": "as many as read back the number"},
     "echo": {"on": "says what a statement has changed", "off": "no longer"},
     "plots": {
         "auto": "as pictures where the terminal can show them, else in braille",

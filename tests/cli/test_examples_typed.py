@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_each_example_holds_when_it_is_typed(agrad, tmp_path):
     pytest.importorskip("scipy")
     shutil.copytree(EXAMPLES, tmp_path / "examples")
-    listed = re.findall(r"\b[a-z_]\w*", agrad("help")[0])
+    listed = re.findall(r"\b[a-z_]\w*", agrad("help", "everything")[0])
     told, _, _ = agrad("repl", given="".join(f"help {word}\n" for word in sorted({*FUNCTIONS, *listed} - {*KINDS})))
     examples = [line for line in re.findall("example: (.*)", told) if not re.search(r"^(quit|import )|\bclear\b", line)]
     assert len(examples) > 250

@@ -9,6 +9,7 @@ from screens import Terminal
 
 from agrad.cli.repl.printer import Echo
 from agrad.grammar.prompt.changes import Changes, with_newest
+from agrad.grammar.results import text_of
 from agrad.grammar.session.session import Session
 
 HERE = Path(__file__).parent
@@ -92,6 +93,15 @@ def test_set_echo_can_be_undone():
     assert not session.settings.echo
     session.run("undo")
     assert session.settings.echo
+
+
+def test_set_precision_can_be_undone():
+    session, texts = Session(), []
+    session.steps.depth = 10
+    for text in ("set precision 4", "undo", "set precision full"):
+        session.run(text)
+        texts.append(text_of(1 / 3, session.settings))
+    assert texts == ["0.3333", "0.3333333333", "0.3333333333333333"]
 
 
 @pytest.mark.long

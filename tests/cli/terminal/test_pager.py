@@ -37,7 +37,7 @@ def screen(environment, tmp_path, pager):
     return open_one
 
 
-@pytest.mark.parametrize("words", [["help"], ["functions"], ["help", "kinks"]])
+@pytest.mark.parametrize("words", [["help", "everything"], ["functions"], ["help", "kinks"]])
 def test_on_a_terminal_long_texts_are_paged(screen, agrad, given, words):
     with screen(*words) as terminal:
         terminal.until("paged with -FRX")
@@ -46,7 +46,7 @@ def test_on_a_terminal_long_texts_are_paged(screen, agrad, given, words):
 
 
 def test_what_the_user_says_of_less_stands(screen):
-    with screen("help", LESS="-S") as terminal:
+    with screen("help", "everything", LESS="-S") as terminal:
         terminal.until("paged with -S")
 
 
@@ -58,8 +58,8 @@ def test_what_fits_the_screen_is_not(screen, given):
 
 def test_in_a_pipe_nothing_is(agrad, environment, pager, given):
     environment["PAGER"] = pager
-    assert len(agrad("help")[0].splitlines()) > 24
-    assert len(agrad("repl", given="help\n")[0].splitlines()) > 24
+    assert len(agrad("help", "everything")[0].splitlines()) > 24
+    assert len(agrad("repl", given="help everything\n")[0].splitlines()) > 24
     assert given() is None
 
 
@@ -81,8 +81,8 @@ def test_in_a_pipe_nothing_is(agrad, environment, pager, given):
 def test_without_a_pager_all_of_it_is_printed(screen, tmp_path, given, said, variables):
     (tmp_path / "agrad").mkdir()
     (tmp_path / "agrad" / "config.toml").write_text(said, "utf-8")
-    with screen("help", **variables) as terminal:
-        assert "and help on commands" in terminal.until("pytorch and topics")
+    with screen("help", "everything", **variables) as terminal:
+        assert "and help on commands" in terminal.until("topics and everything")
     assert given() is None
 
 
@@ -98,7 +98,7 @@ def test_a_pager_that_cannot_be_run_is_not_tried(monkeypatch, capsys, told):
 
 
 def test_a_pager_gets_no_more_than_the_terminal_can_show(screen, given):
-    with screen("--ascii", "help") as terminal:
+    with screen("--ascii", "help", "everything") as terminal:
         terminal.until("paged")
     assert given().isascii()
 
@@ -108,7 +108,7 @@ def test_a_session_pages_what_is_long(screen, given):
         terminal.see("agrad>", "no graph yet")
         assert "paged with -FRX" not in terminal.enter("help sin", "sin(pi/6)")
         assert given() is None
-        terminal.enter("help", "paged with -FRX")
+        terminal.enter("help everything", "paged with -FRX")
         assert "retain b …" in given()
         terminal.enter("var x = 2; y = x")
         terminal.enter("for i in range(30): y = y*x", "30 nodes")

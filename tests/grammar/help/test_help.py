@@ -12,7 +12,18 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Kind
 from agrad.engine.text import fit
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.help.help import TOPICS, all_kinks, families, functions, help_on, kinks, overview, topics
+from agrad.grammar.help.help import (
+    START,
+    TOPICS,
+    all_kinks,
+    families,
+    functions,
+    help_on,
+    kinks,
+    overview,
+    start,
+    topics,
+)
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.session.session import Session
 
@@ -128,6 +139,14 @@ def test_every_function_and_every_kink_is_in_the_document():
 def test_the_overview_names_everything():
     words = set(re.findall(r"\w+", overview(COMMANDS)))
     assert words >= {*COMMANDS, *FUNCTIONS, *CONSTANTS, *TOPICS}
+
+
+def test_help_alone_is_one_screen_of_examples_that_run():
+    lines = start().splitlines()
+    assert len(lines) < 24 and max(map(len, lines)) < 80
+    session = Session()
+    for line in START.splitlines():
+        session.run(line[2:37].rstrip())
 
 
 def test_the_overview_takes_fewer_lines_where_the_terminal_is_wide():
