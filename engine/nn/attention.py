@@ -191,9 +191,7 @@ class TransformerDecoderLayer(_Layer):
     ) -> Any:
         """The value."""
         x = self._add(array_of(tgt), 1, self._attend("self_attn", None, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
-        x = self._add(
-            x, 2, self._attend("multihead_attn", memory, memory_mask, memory_key_padding_mask, memory_is_causal)
-        )
+        x = self._add(x, 2, self._attend("multihead_attn", memory, memory_mask, memory_key_padding_mask, memory_is_causal))
         return self._add(x, 3, self._feed)
 
 

@@ -12,6 +12,7 @@ from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, format_shape, np, size_of
 
 
+
 def _numbers(given: Any) -> Any:
     """What draws random numbers: a generator of torch's, if one is given, or that of the session."""
     return generator() if given is None else given._numbers

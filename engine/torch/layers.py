@@ -247,7 +247,9 @@ def multi_margin_loss(
     return entitle(_reduced(loss, reduction), "MultiMarginLossBackward0")
 
 
-def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
+def multilabel_soft_margin_loss(
+    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
+) -> Any:
     """The logistic loss of several labels."""
     loss = -(target * engine("logsigmoid", input) + (1 - target) * engine("logsigmoid", -input))
     return _reduced((loss if weight is None else loss * weight).sum(-1) / input.shape[-1], reduction)

@@ -215,9 +215,7 @@ _ALONG = frozenset({"argmax", "argmin", "median"})
 def refuse_whole(x: Any) -> None:
     """Raise PyTorch's error where floats would be written in the place of what are none."""
     if x.kind is not float64:
-        raise RuntimeError(
-            f"result type torch.float64 can't be cast to the type {x.kind!r} of the input\n  fix: x.double()"
-        )
+        raise RuntimeError(f"result type torch.float64 can't be cast to the type {x.kind!r} of the input\n  fix: x.double()")
 
 
 def whole(dim: Any) -> Any:
