@@ -78,7 +78,7 @@ class Budget(NamedTuple):
 
     def rows(self) -> list[tuple[str, ...]]:
         """The sources in words, below their heads: a column for each head that says something about them."""
-        cells = []
+        cells: list[list[str]] = []
         for row in self.sources:
             numbers = [
                 format_number(row.value),

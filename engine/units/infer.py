@@ -85,7 +85,7 @@ class Inference:
                 raise self._misfit(node, letters, operands, place)
             if first.shown is None and found.shown is not None and letter not in "-1":
                 bound[letter] = found
-        single = [*powers.items()] == [(letter, 1) for letter in powers] and len(powers) == 1
+        single = [*powers.values()] == [1]
         carried = bound[next(iter(powers))].shown if single else None
         dim = times(*[(bound[letter].dim, power) for letter, power in powers.items()])
         symbols = times(*[(bound[letter].symbols, power) for letter, power in powers.items()])

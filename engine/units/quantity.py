@@ -14,7 +14,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.units.infer import Inference, behind
 from agrad.engine.units.unit import Unit, named, quotient, read
-from agrad.engine.values import Value, np
+from agrad.engine.values import Value, np, shape_of
 
 ONE = Unit({}, read("rad").factor, {})
 
@@ -78,7 +78,7 @@ def in_unit(value: Value, unit: Unit) -> Value:
         return unit.of_si(value)
     if unit.factor == 1 and not unit.zero:
         return value
-    return np.reshape([unit.of_si(x) for x in np.ravel(value).tolist()], value.shape)
+    return np.reshape([unit.of_si(x) for x in np.ravel(value).tolist()], shape_of(value))
 
 
 def unit_of(value: Any) -> Unit | None:

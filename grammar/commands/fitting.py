@@ -399,7 +399,7 @@ def _sigmas(call: Call, measured: Sequence[Tensor]) -> list[Any]:
         return [given] * len(measured)
     if len(measured) > 1:
         sums = [OPS["sum"].call(y) for y in measured]
-        apart, whole = [uncertainty(x) or 0.0 for x in sums], uncertainty(sum(sums)) or 0.0
+        whole, *apart = [np.asarray(uncertainty(x) or 0.0) for x in (sum(sums), *sums)]
         if not np.isclose(whole, np.linalg.norm(apart), rtol=1e-6):
             fixes = [Hint("concat([y, z]) ~ concat([a*x, b*x])   fits them as one, with their covariances")]
             raise AgradError("domain", "fit: the sets of data are correlated with each other", fixes=fixes)

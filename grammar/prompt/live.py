@@ -124,7 +124,7 @@ class _Computed(Guarded):
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         super().__init__(None)  # it is apart from the session
-        self.given = names
+        self.known = names
         self.names = Names(self.meaning)
         self.leaves: dict[str, Tensor] = {}
         # Whether the derivatives by the leaves are those of the expression: no other name has a graph.
@@ -151,7 +151,7 @@ class _Computed(Guarded):
         """The value with its uncertainty, if it has one: by the derivatives that a backward has found."""
         slopes: dict[Node, float] = {}
         for name, leaf in self.leaves.items():
-            node = self.given[name].node
+            node = self.known[name].node
             if node.uncertainty is not None and leaf.shape:
                 return shown
             slopes[node] = 0.0 if leaf.grad is None or leaf.shape else leaf.grad.item()
@@ -160,8 +160,8 @@ class _Computed(Guarded):
 
     def meaning(self, name: str) -> Any:
         """What a name stands for: a function, data, or a leaf of its own. KeyError: a function of the engine."""
-        value = self.given.get(name, CONSTANTS.get(name))
-        if name not in self.given and name in FUNCTIONS:
+        value = self.known.get(name, CONSTANTS.get(name))
+        if name not in self.known and name in FUNCTIONS:
             raise KeyError(name)
         if isinstance(value, Closure):
             if len(value.scopes) > 1 or not all(map(_is_data, value.defaults)):

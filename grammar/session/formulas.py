@@ -67,7 +67,9 @@ def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None
     match statement.value:
         case Call(Name(".prime"), (Name(name), _)) if isinstance(names.get(name), Closure):
             return []
-    calls = [one for one in nodes(statement.value) if isinstance(one, Call) and isinstance(one.function, Name)]
+    calls: list[Any] = [
+        one for one in nodes(statement.value) if isinstance(one, Call) and isinstance(one.function, Name)
+    ]
     if not any(one.function.id in (".leibniz", ".prime") for one in calls):
         return None
     primed = [one.arguments[0] for one in calls if one.function.id == ".prime"]

@@ -358,14 +358,14 @@ class Builder:
         """`1/2x`, which divides by 2 or by 2*x, and `sin x/2`."""
         span, last = self.span(left, right), _last_factor(left)
         if op != "*" and _is_implied(right):
-            first = right
+            first: Any = right
             while _is_implied(first.left):
-                first = first.left  # type: ignore[attr-defined]
+                first = first.left
             text = self.source.text
-            behind = text[first.right.span.start : right.span.end]  # type: ignore[attr-defined]
+            behind = text[first.right.span.start : right.span.end]
             before = text[left.span.start : op.end_pos]
             one = f"{before}({spelled(right)})"
-            raise self.ambiguous(span, one, f"{before}{first.left.span.text}*{behind}")  # type: ignore[attr-defined]
+            raise self.ambiguous(span, one, f"{before}{first.left.span.text}*{behind}")
         if _is_applied(last) and op.start_pos == left.span.end and op.end_pos == right.span.start:
             inner = _argument(last).span
             before = self.source.text[left.span.start : inner.start].rstrip()
@@ -504,8 +504,9 @@ class Builder:
         """`x = 3`, and `f(x) = x^2`, which defines a function."""
         match parts[0]:
             case s.Call(s.Name(name), (_, *_) as given, ()) if len(parts) == 2 and name not in COMMAND_WORDS:
-                if all(isinstance(one, s.Name) for one in given):
-                    parameters = self.parameters([s.Parameter(one.id, None, span=one.span) for one in given])
+                named = [s.Parameter(one.id, None, span=one.span) for one in given if isinstance(one, s.Name)]
+                if len(named) == len(given):
+                    parameters = self.parameters(named)
                     value = units.bound(parts[1], [one.name for one in parameters])
                     body = (s.Return(value, span=parts[1].span),)
                     return s.Define(name, parameters, body, span=self.span(*parts))
@@ -929,7 +930,8 @@ def _is_applied(node: Any) -> bool:
 
 def _argument(node: Any) -> Any:
     """The x of `sin x` and of `sin²x`."""
-    return (node.left if isinstance(node, s.Binary) else node).arguments[0]
+    call: Any = node.left if isinstance(node, s.Binary) else node
+    return call.arguments[0]
 
 
 def spelled(node: s.Expr) -> str:

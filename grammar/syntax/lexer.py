@@ -40,9 +40,7 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 # Behind these a unit may stand; a bracket is one that is no call and no index. `d/dx` is none.
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
 _MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
-_RAISED = (
-    rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
-)
+_RAISED = rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # What may stand behind an uncertainty; the name of a variable cannot.
@@ -549,13 +547,13 @@ class _Scanner:
         if character == "?":
             yield self.asked()
             return
-        if found := re.compile(r"\d+").match(self.text, start):
-            self.position = end = found.end()
+        if digits := re.compile(r"\d+").match(self.text, start):
+            self.position = end = digits.end()
         character = self.text[start:end]
-        if sign := self.sign_for(character):
+        if meant := self.sign_for(character):
             shown = character.isprintable() and not character.isascii()
             code = f"U+{ord(character[0]):04X}" if shown else ""
-            problem = self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
+            problem = self.wrong("look-alike", start, end, character=character, sign=meant, code=code)
             problem.fixes = [self.in_ascii(start), *problem.fixes]  # the first one if it can be read
             yield problem
         else:

@@ -348,9 +348,9 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     if not listed and (whole := _THOUSANDS.match(context.source.text, previous.start_pos)):
         fixes = [corrected(Span(context.source, *whole.span()), re.sub("[^0-9.]", "", whole[0]))]
     elif (mixed := re.match(r"\d+ +\d+/\d+(?![\w.])", context.rest_of_line(previous.start_pos))) and not listed:
-        whole, part = mixed[0].split(maxsplit=1)  # 2 1/2
+        ones, part = mixed[0].split(maxsplit=1)  # 2 1/2
         place = Span(context.source, previous.start_pos, previous.start_pos + mixed.end())
-        return context.wrong("two readings", place, f"({whole} + {part})", f"{whole}*{part}", text=mixed[0])
+        return context.wrong("two readings", place, f"({ones} + {part})", f"{ones}*{part}", text=mixed[0])
     elif context.breaks_between(previous, bad):
         fixes = [Hint(" or ".join(between))] if between else []
     else:
