@@ -124,7 +124,8 @@ class Call(Struct):
         found, choices = str(self.options.get(name, usual)), COMMANDS[self.node.word].options[name].choices
         if found in choices:
             return found
-        what, whole, place = "form" if name == "as" else name, self.node.span, dict(self.node.options)[name].span
+        what, whole, written = "form" if name == "as" else name, self.node.span, self.option(name)
+        place = whole if written is None else written.span
         begin, end = (at - whole.start for at in (place.start, place.end))
         fixes = [f"{whole.text[:begin]}{one}{whole.text[end:]}" for one in choices]
         raise self.wrong("name", f"{self.node.word} has no {what} {found}", *fixes)
