@@ -16,7 +16,8 @@ backward {} ; backward c seed {} ; retain {} ; grad {} ; zero_grad {} ; info {} 
 check {} ; explain {} ; graph {} ; graph c depth {} ; graph c from {} ; graph c vs {} ; graph {} vs c ; graphs {} ; export {} to "f.c" ; watch {} ; watch c as {}
 step sgd a lr={} ; step adam a lr={} ; step {} a ; budget {} ; budget m order {} ; budget m samples {} ; budget m coverage {} ; budget m k {} ; budget {}, m ; budget m, n samples {}
 correlate m n {} ; correlate m {} 0.5 ; correlate {} n 0.5 ; fit y ~ k*x over k from k={} ; fit y ~ k*x over k sigma {} from k=1
-fit {} ~ k*x over k from k=1 ; fit y ~ {} over k from k=1 ; solve q**2 == 4 for q from {} ; solve q**2 == {} for q from 1
+fit y ~ k*x over k loss huber beyond {} from k=1 ; fit y ~ k*x over k in {}..9 from k=1 ; fit y ~ k*x, {} ~ k over k from k=1
+fit y ~ k*x over k tied z = {} from k=1 ; last fit coverage {} ; fit {} ~ k*x over k from k=1 ; fit y ~ {} over k from k=1 ; solve q**2 == 4 for q from {} ; solve q**2 == {} for q from 1
 solve q**2 == 4 for q in {}..3 ; solve q**2 == 4 for q in 0..{} ; minimize {} over a ; minimize (a-1)**2 over a until {}
 minimize (a-1)**2 over a in {}..1 ; maximize -c*c over a method {} ; maximize {} over a ; formula {} ; formula c wrt {}
 plot {} ; plot sin(t) for t in {}..3 ; plot sin(t) for t in 0..{} ; plot sin(t) for t in {}..3 log ; plot {} logy ;
