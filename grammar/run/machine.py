@@ -1038,6 +1038,8 @@ class Machine:
             is_so, told = truth(self.operated(symbol, left, more[0], span)), [("left:  ", left), ("right: ", more[0])]
         else:
             tolerance = operations.tolerance(left, more[1]) if kind == "+-" else None
+            if Units.exist and all(isinstance(side, float | Tensor) for side in (left, more[0])):
+                units.quantity.alike([left, more[0]])
             is_so, told = operations.holds(symbol, left, more[0], tolerance), []
         if not is_so:
             lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])

@@ -12,9 +12,10 @@ from math import inf
 from typing import Any, TypeAlias, get_args
 
 from agrad.engine.errors import AgradError, Kind
+from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax import errors, units
+from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
 from agrad.grammar.syntax.implied import is_function
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, SUPERSCRIPTS, words
@@ -215,8 +216,15 @@ class Builder:
             return s.Quantity(value, operand.unit, span=self.span(sign, operand))
         return s.Unary(str(sign), operand, span=self.span(sign, operand))
 
+    has_units = False  # whether any was read so far
+
+    def bound(self, tree: Any, names: Iterable[str]) -> Any:
+        """A tree in which some names have values, so that these are no units."""
+        return syntax.units.bound(tree, [*names]) if self.has_units else tree
+
     def quantity(self, parts: Parts) -> s.Quantity:
         """`3 km`."""
+        self.has_units = True
         return s.Quantity(parts[0], str(parts[1]).strip(), span=self.span(parts[0], parts[1]))
 
     def conversion(self, parts: Parts) -> s.Conversion:
@@ -335,7 +343,7 @@ class Builder:
         found = re.match(LEIBNIZ, str(sign) + " x")
         assert found is not None
         by, order = found["by"] or found["by_again"], _ORDERS[(found["order"] or "1")[-1]]
-        value = units.bound(value, [by])
+        value = self.bound(value, [by])
         first: Any = value
         while isinstance(first, s.Binary) and not _is_group(first):
             first = first.left
@@ -507,7 +515,7 @@ class Builder:
                 named = [s.Parameter(one.id, None, span=one.span) for one in given if isinstance(one, s.Name)]
                 if len(named) == len(given):
                     parameters = self.parameters(named)
-                    value = units.bound(parts[1], [one.name for one in parameters])
+                    value = self.bound(parts[1], [one.name for one in parameters])
                     body = (s.Return(value, span=parts[1].span),)
                     return s.Define(name, parameters, body, span=self.span(*parts))
         targets = tuple(self.target(part) for part in parts[:-1])
@@ -887,13 +895,13 @@ class Builder:
 
     def def_line(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, _, value = parts
-        body = (s.Return(units.bound(value, [one.name for one in parameters]), span=value.span),)
+        body = (s.Return(self.bound(value, [one.name for one in parameters]), span=value.span),)
         return s.Define(str(name), parameters, body, span=self.span(keyword, value))
 
     def def_block(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, *_, body = parts
         _refuse_loose(body, in_function=True)
-        body = units.bound(body, [one.name for one in parameters])
+        body = self.bound(body, [one.name for one in parameters])
         return s.Define(str(name), parameters, body, span=self.span(keyword, body))
 
 
