@@ -129,9 +129,8 @@ class Asked(NamedTuple):
         count = len(call.values) - len(tied)
         models, ties = call.values[:count:2], call.values[count:]
         names = [name for name in models[0].definition.parameters if name not in tied]
-        for value in call.values[1:count:2]:
-            plain(call, "what was measured", value)
-        measured = [as_array(value) for value in call.values[1:count:2]]
+        known = [(as_array(value), plain(call, "what was measured", value)) for value in call.values[1:count:2]]
+        measured: list[Any] = [value if isinstance(value, Tensor) else number for value, number in known]
         for place, y in enumerate(measured):
             if len(shape_of(y)) != 1 and not (len(measured) > 1 and not shape_of(y)):
                 raise call.wrong("shape", "fit: what was measured must be a vector")
