@@ -465,7 +465,8 @@ class Session:
             labels = [Label(written.span)]
             raise AgradError("unit", f"{word} takes numbers without units", labels=labels)
         if Units.exist:
-            used = [self.names[name] for name in re.findall(r"\w+", statement.span.text) if name in self.names]
+            named = {one.id for one in ast.nodes(statement) if isinstance(one, ast.Name)}
+            used = [self.names[name] for name in named if name in self.names]
             try:
                 units.quantity.plain_only(parts_of(used), word)
             except AgradError as error:
