@@ -695,9 +695,9 @@ class Builder:
     def equation(self, parts: Parts) -> s.Expr:
         """The two sides of an equation, subtracted: `=` and `==` are the same here."""
         equation, *right = parts
-        if right:
+        if right and not isinstance(equation, s.Compare):
             return s.Binary("-", equation, right[0], None, span=self.span(*parts))
-        if isinstance(equation, s.Compare) and len(equation.rest) == 1 and equation.rest[0][0] == "==":
+        if not right and isinstance(equation, s.Compare) and len(equation.rest) == 1 and equation.rest[0][0] == "==":
             return s.Binary("-", equation.first, equation.rest[0][1], None, span=equation.span)
         fixes = errors.notation.spelled_out("solve", self.source.line_at(equation.span.start).partition("solve")[2])
         raise syntax_error("no equation", equation.span, fixes=fixes)
