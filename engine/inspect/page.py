@@ -16,6 +16,7 @@ from json import JSONEncoder
 from math import ceil, isfinite
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.compile.export.languages import JavaScript
 from agrad.engine.compile.export.source import statements
 from agrad.engine.compile.scalarise import Unexpanded, unrolled
@@ -254,9 +255,10 @@ _FLAT = 300  # nodes that are also laid out without folding
 
 
 def as_page(graph: GraphRows, precision: int | None, heading: str = "") -> str:
-    """A page in HTML that needs nothing else. Raises AgradError of kind `limit` for a graph of too many nodes, and of
-    kind `extra` if the library that finds the layers is not installed.
+    """A page in HTML that needs nothing else. Raises AgradError of kind `limit` for a graph of too many nodes, of kind
+    `unit` for one of values with units, and of kind `extra` if the library that finds the layers is not installed.
     """
+    units.quantity.plain_only(graph.values.values(), "a page")
     if len(graph.wanted) > _MOST:
         message = f"a page shows up to {_MOST} nodes, and this graph has {len(graph.wanted)}"
         raise AgradError("limit", message, fixes=[Hint("show a part of it, with depth or from")])
