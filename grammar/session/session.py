@@ -428,6 +428,8 @@ class Session:
         if isinstance(statement, ast.Command) and command is not None:
             if command.word in _OF_NUMBERS or "trace" in dict(statement.options):
                 self._refuse_units(command.word, statement)
+        if isinstance(statement, ast.Define) and isinstance(self.names.get(statement.name), Tensor | List):
+            self._refuse_entry(statement)
         self.record.seed()
         machine = self.python if isinstance(statement, ast.Python) else self.machine
         by_python, is_file = syntax.readings.is_in_python(statement.span), statement.span.source.is_file
@@ -458,6 +460,16 @@ class Session:
             self.emit(Noted(Note("from here on this session reads Python; `calculator` goes back")))
         if self.chosen or running.guard is not None:
             self.chosen = agrad.grammar.session.analysis.after(statement, self.chosen, running.guard, self.names)
+
+    def _refuse_entry(self, statement: ast.Define) -> None:
+        """Raise AgradError for `x(i) = 5` of an array x, which may be meant for an entry, and would define a function."""
+        found = re.match(r"(\w+)\s*\(([^()]*)\)\s*:?=", statement.span.text)
+        if found is not None:
+            rest = statement.span.text[found.end() :]
+            fixes = [f"{found[1]}[{found[2]}] ={rest}", f"def {found[1]}({found[2]}) ={rest}"]
+            raise AgradError(
+                "type", f"{found[1]} is no function, and has a value", [Label(statement.span)], fixes=fixes
+            )
 
     def _refuse_units(self, word: str, statement: ast.Statement) -> None:
         """Raise AgradError where a command of numbers alone is given a unit."""

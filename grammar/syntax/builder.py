@@ -513,7 +513,7 @@ class Builder:
         match parts[0]:
             case s.Call(s.Name(name), (_, *_) as given, ()) if len(parts) == 2 and name not in COMMAND_WORDS:
                 named = [s.Parameter(one.id, None, span=one.span) for one in given if isinstance(one, s.Name)]
-                if len(named) == len(given):
+                if len(named) == len(given) and not _is_applied(parts[0]):
                     parameters = self.parameters(named)
                     value = self.bound(parts[1], [one.name for one in parameters])
                     body = (s.Return(value, span=parts[1].span),)
