@@ -395,7 +395,7 @@ class Session:
             self._run_alone(made, statement, emit)
             return
         self.record.begin()
-        self.all_at_once(lambda: self._do(statement, command=made), statement.span, emit, statement)
+        self.all_at_once(lambda: self._do(statement), statement.span, emit, statement)
 
     def _run_alone(self, made: Command, node: Any, emit: Emit) -> None:
         """Run a command between two statements; its operands are numbers."""
@@ -423,11 +423,10 @@ class Session:
             self.loading.pop()
             context.guard = guard
 
-    def _do(self, statement: ast.Statement, guard: Guard | None = None, command: Command | None = None) -> None:
+    def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
-        if isinstance(statement, ast.Command) and command is not None:
-            if command.word in _OF_NUMBERS or "trace" in dict(statement.options):
-                self._refuse_units(command.word, statement)
+        if isinstance(statement, ast.Command) and (statement.word in _OF_NUMBERS or "trace" in dict(statement.options)):
+            self._refuse_units(statement.word, statement)
         if isinstance(statement, ast.Define) and isinstance(self.names.get(statement.name), Tensor | List):
             self._refuse_entry(statement)
         self.record.seed()
@@ -462,14 +461,13 @@ class Session:
             self.chosen = agrad.grammar.session.analysis.after(statement, self.chosen, running.guard, self.names)
 
     def _refuse_entry(self, statement: ast.Define) -> None:
-        """Raise AgradError for `x(i) = 5` of an array x, which may be meant for an entry, and would define a function."""
+        """Raise AgradError for `x(i) = 5` of an array x, which may be meant for an entry."""
         found = re.match(r"(\w+)\s*\(([^()]*)\)\s*:?=", statement.span.text)
         if found is not None:
             rest = statement.span.text[found.end() :]
             fixes = [f"{found[1]}[{found[2]}] ={rest}", f"def {found[1]}({found[2]}) ={rest}"]
-            raise AgradError(
-                "type", f"{found[1]} is no function, and has a value", [Label(statement.span)], fixes=fixes
-            )
+            message, labels = f"{found[1]} has a value, and is no function", [Label(statement.span)]
+            raise AgradError("type", message, labels=labels, fixes=fixes)
 
     def _refuse_units(self, word: str, statement: ast.Statement) -> None:
         """Raise AgradError where a command of numbers alone is given a unit."""
