@@ -204,10 +204,10 @@ def parts_of(values: Iterable[Any], objects: bool = True) -> Iterator[Any]:
         value = waiting.pop()
         yield value
         kind = type(value)
-        if isinstance(value, tuple | list):
+        if isinstance(value, tuple):
             waiting += value
         elif id(value) not in seen:
-            if kind is List:
+            if kind is List or isinstance(value, list):  # a list of Python's may be a part of itself
                 seen.add(id(value))
                 waiting += value
             elif objects and getattr(kind, "is_object", False) and hasattr(kind, "_parts"):
