@@ -26,22 +26,25 @@ EXTRAS = {
 # What cli may take from the engine: errors, types that it shows, numbers as text, the files that it reads, and the
 # backends that are there.
 FROM_ENGINE = """
-    errors: AgradError Hint Label Note
+    errors: AgradError Hint Label Note typed
     values: Array LOADING MANY Value format_bytes format_number format_shape format_value np
     extras: extra
     inspect.budget: budget
     inspect.json_values: plain plain_fields
     interop.notebook: framed given html_of of_parts pictures taken
     ops.data_files: load_matrix
-    ops.solvers.least_squares: Fit fit
+    ops.solvers.least_squares: Fit Within fit
     ops.solvers.fit_quality: COVERAGE of_points
     ops.solvers.losses: LOSSES Loss
     ops.solvers.sums: Ask Sums joined summed
     compile.registry: AUTO CHOICES NATIVE REFERENCE described
+    core.graph: Units
     core.op: FUNCTIONS
     core.tensor: Tensor
     autodiff.gradcheck: Finding
     struct: Struct
+    units.quantity: in_unit shown unit_of
+    units.unit: DIGITS
     text: align as_name beside counted csv_lines display_width fit glued latex_name printable tables truncate wrap
     data.tables: Aggregates Column NAMES Piece WIDE Wanted as_text pyarrow require_pyarrow unreadable
     data.csv_tables: CsvTable TextForm

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product, zip_longest
 from typing import Any
 
-from agrad.engine import units
+import agrad
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain, plain_fields
@@ -115,8 +115,9 @@ def _value(value: Any, settings: results.Settings, nonfinite: dict[str, str]) ->
     """Numbers and arrays as `value`, anything else as its text."""
     try:
         u = results.uncertainty_of(value)
-        if Units.exist and (unit := units.quantity.unit_of(value)) is not None:
-            value, u = units.quantity.in_unit(value.value, unit), None if u is None else u / float(unit.factor)
+        if Units.exist and (unit := agrad.engine.units.quantity.unit_of(value)) is not None:
+            u = None if u is None else u / float(unit.factor)
+            value = agrad.engine.units.quantity.in_unit(value.value, unit)
             more = {} if u is None else {"u": plain(u, "u", nonfinite)}
             return {"value": plain(value, "value", nonfinite), **more, "unit": unit.text}
         fields = {"value": plain(as_truth(value), "value", nonfinite)}
@@ -141,7 +142,7 @@ def answer_table(found: results.Answer, precision: int | None) -> str:
     Raises AgradError of kind `type` for what is not a number.
     """
     columns: dict[str, list[str] | str] = {}
-    value, unit = units.quantity.shown(found.value) if Units.exist else (found.value, "")
+    value, unit = agrad.engine.units.quantity.shown(found.value) if Units.exist else (found.value, "")
     for name, part in ((f"value ({unit})" if unit else "value", value), *found.parts()):
         above = found.unit(name).strip()
         columns |= _columns(f"{name} ({above})" if above else name, _numbers(part), precision)
@@ -190,7 +191,7 @@ def answer_latex(
     found: results.Answer, precision: int | None, written: Callable[[Sequence[str]], str]
 ) -> Iterator[str]:
     """The same lines as formulas, for between dollar signs; `written` gives what a result is computed by."""
-    value, unit = units.quantity.shown(found.value) if Units.exist else (found.value, "")
+    value, unit = agrad.engine.units.quantity.shown(found.value) if Units.exist else (found.value, "")
     yield _equation([written(()), _formula(_numbers(value), precision) + _unit_in_latex(unit)])
     for by, part in found.derivatives.items():
         if found.kind != "hessian" or found.matrix is None or len(by) == 1:
@@ -205,7 +206,7 @@ def _unit_in_latex(unit: str) -> str:
     """A unit behind a number, upright: `\\,\\mathrm{m/s^{2}}`."""
     if not unit:
         return ""
-    powers = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(units.unit.DIGITS)}}}", unit)
+    powers = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(agrad.engine.units.unit.DIGITS)}}}", unit)
     signs = {"·": r"\cdot ", "µ": r"\mu ", "Ω": r"\Omega ", "°": r"{}^\circ ", "Å": r"\text{Å}", "%": r"\%", "_": r"\_"}
     return rf"\,\mathrm{{{''.join(signs.get(sign, sign) for sign in powers)}}}"
 

@@ -22,7 +22,7 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import LINES, Checked, Curve, Estimated, Gradient, Plot, Printed, Table, text_of, unheard
 from agrad.grammar.runtime.operations import as_array, describe_value
-from agrad.grammar.syntax import ast, errors
+from agrad.grammar.syntax import ast, keywords
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values.lists import parts_of, settled
 
@@ -215,7 +215,7 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     assert value is not None
     text, start = value.span.source.text, value.span.start
     place = Span(value.span.source, text.rindex(name, 0, start), value.span.end)
-    fixes = [corrected(place, f"{option}={value.span.text}") for option in errors.foreign.near(name, known)]
+    fixes = [corrected(place, f"{option}={value.span.text}") for option in keywords.near(name, known)]
     message = f"step {method} has no option {name}; its options are {', '.join(known)}"
     return wrong("arity", message, place, *fixes)
 

@@ -25,10 +25,9 @@ from agrad.grammar.elsewhere import ABSENT, KNOWN_ELSEWHERE, MODULES, OF_DEGREES
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, short, syntax_error
 from agrad.grammar.syntax.errors.notation import rewritten
-from agrad.grammar.syntax.keywords import ALONE, COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
+from agrad.grammar.syntax.keywords import ALONE, COMMAND_WORDS, COMMANDS_ELSEWHERE, OPTION_WORDS, SHAPES, near
 from agrad.grammar.syntax.parser import can_be_read, parse
 from agrad.lazy import pattern
 

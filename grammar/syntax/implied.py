@@ -81,9 +81,7 @@ def _is_factor(source: str, taken: Sequence[Token], item: Token) -> bool:
         return False
     if taken[place].type in ("NAME", "NUMBER"):
         return True
-    from agrad.grammar.syntax.errors import foreign
-
-    return not foreign.near(item, foreign.OPTION_WORDS.get(str(taken[place]), ()))
+    return not keywords.near(item, keywords.OPTION_WORDS.get(str(taken[place]), ()))
 
 
 def _is_raised(taken: Sequence[Token]) -> bool:

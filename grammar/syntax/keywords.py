@@ -10,12 +10,13 @@ from __future__ import annotations
 import os.path
 import pickle
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from struct import unpack
 from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import suggest
 from agrad.grammar.elsewhere import TABLES
 from agrad.lazy import Rows
 
@@ -58,6 +59,12 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def near(word: str, options: Collection[str]) -> list[str]:
+    """The options that a word may be a misspelling of; two letters in the wrong order count as one, too."""
+    swapped = [option for option in sorted(options) if len(word) == 2 and option == word[::-1]]
+    return swapped or suggest(word, options)
+
+
 # The words of commands, and of their options, are those of agrad.lark, as `make table` has saved them.
 _WORDS = saved()["words"]
 # Python's keywords, whether agrad uses them or not.
@@ -82,6 +89,12 @@ COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 
 # The options of a command, and their terminals: words only after an operand of it.
 OPTIONS: dict[str, dict[str, str]] = _WORDS["OPTIONS"]
+# The words after the operands of a command, also those that are words of Python: these are options everywhere.
+OPTION_WORDS = {
+    **OPTIONS,
+    "graph": {*OPTIONS["graph"], "as", "from"},
+    "forward": {"with"},
+}
 # Those that no value follows.
 FLAGS = frozenset(_WORDS["FLAGS"])
 

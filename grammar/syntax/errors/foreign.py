@@ -6,7 +6,6 @@ They are called before all others, which cannot tell these from any other superf
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
@@ -15,19 +14,12 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
 from agrad.grammar.syntax.errors.notation import spelled_out
-from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
+from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTION_WORDS, SHAPES, near, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
 
 _NOTHING_MORE = frozenset({"_NEWLINE", "$END", "SEMICOLON"})
 _INFIX = {"mod": "%", "div": "//", "rem": "%"}
 _DERIVATIVES = words("derivative gradient derive diff differentiate differential")
-
-# The words after the operands of a command, also those that are words of Python: these are options everywhere.
-OPTION_WORDS = {
-    **OPTIONS,
-    "graph": {*OPTIONS["graph"], "as", "from"},
-    "forward": {"with"},
-}
 
 
 def _option(context: ErrorContext) -> AgradError | None:
@@ -45,12 +37,6 @@ def _option(context: ErrorContext) -> AgradError | None:
         if known:
             return context.wrong("option", token, *known, word=token, command=head)
     return None
-
-
-def near(word: str, options: Collection[str]) -> list[str]:
-    """The options that a word may be a misspelling of; two letters in the wrong order count as one, too."""
-    swapped = [option for option in sorted(options) if len(word) == 2 and option == word[::-1]]
-    return swapped or suggest(word, options)
 
 
 def _root(context: ErrorContext) -> AgradError | None:
