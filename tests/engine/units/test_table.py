@@ -114,7 +114,12 @@ def test_numbers_come_back_from_si_units(name):
 
 
 def test_nothing_of_units_is_loaded_without_a_unit():
-    code = "import atexit, sys; atexit.register(lambda: print([n for n in sys.modules if 'units' in n or n == 'fractions']))\n"
-    code += "from agrad.cli.__main__ import process; sys.argv[1:] = ['eval', '2*a**2', 'a=3', '--wrt', 'a']; process()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    """The package itself is named by what loads its modules when they are used."""
+    command = [sys.executable, "-X", "importtime", "-m", "agrad.cli", "eval", "2*a**2"]
+    of_units = []
+    for binding in ("a=3", "a=3 m"):
+        done = subprocess.run([*command, binding, "--wrt", "a"], capture_output=True, text=True)
+        imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        assert "agrad.engine" in imported, done.stderr
+        of_units.append({name for name in imported if ".units." in name or name == "fractions"})
+    assert not of_units[0] and {"agrad.engine.units.infer", "fractions"} <= of_units[1]
