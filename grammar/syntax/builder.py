@@ -17,7 +17,6 @@ from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
-from agrad.grammar.syntax.implied import is_function
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, SUPERSCRIPTS, words
 from agrad.grammar.syntax.lexer import LEIBNIZ, Token
 
@@ -250,14 +249,16 @@ class Builder:
         last, span = _last_factor(left), self.span(left, right)
         text, before = right.span.text, self.source.text[left.span.start : last.span.start]
         match last:
-            case s.Binary("**", s.Name(name), exponent) if is_function(name) and not _is_group(last):
+            case s.Binary("**", s.Name(name), exponent) if syntax.implied.is_function(name) and not _is_group(last):
                 if isinstance(right, s.Binary) and not _is_group(right):  # `sin²x²`
                     bare = f"{before}{name}({text})^{spelled(exponent)}"
                     raise self.ambiguous(span, bare, f"{before}{last.span.text}({right.left.span.text})*…")
                 made = self.power_of(last, right)
                 return made if last is left else self.times(left.left, made)
             case s.Call() | s.Binary("**", s.Call()) if _is_applied(last):
-                if not _is_applied(right) and not (isinstance(right, s.Call) and is_function(right.function.span.text)):
+                if not _is_applied(right) and not (
+                    isinstance(right, s.Call) and syntax.implied.is_function(right.function.span.text)
+                ):
                     inner = _argument(last).span
                     first = self.source.text[last.span.start : inner.start].strip()
                     raise self.ambiguous(
@@ -292,7 +293,7 @@ class Builder:
         """`sin²x`, and `sin⁻¹x`, the inverse."""
         name, exponent, span = power.left, power.right, self.span(power, given)
         inverse = f"a{name.span.text}"
-        if spelled(exponent).strip("()") == "-1" and is_function(inverse):
+        if spelled(exponent).strip("()") == "-1" and syntax.implied.is_function(inverse):
             return s.Call(name.changed(id=inverse), (given,), (), span=span)
         return s.Binary("**", s.Call(name, (given,), (), span=span), exponent, None, span=span)
 

@@ -16,7 +16,6 @@ from agrad.grammar.syntax import keywords
 if TYPE_CHECKING:
     from agrad.grammar.syntax.lexer import Token
 
-_STARTS = keywords.words("NAME NUMBER ROOT BAR")  # of an operand
 _ENDS = keywords.words("NUMBER RPAR BANG DEGREES BAR_END")
 # Words between two operands, in other languages or here, which are no factors.
 _BETWEEN = keywords.words(
@@ -36,14 +35,17 @@ def is_function(word: str) -> bool:
 
 
 def left_out(source: str, taken: Sequence[Token], item: Token, parser: Any) -> str:
-    """The kind of the sign that is left out before a token: `TIMES`, `APPLY`, or none."""
-    if not taken or item.type not in ("LPAR", *_STARTS):
+    """The kind of the sign that is left out before the start of an operand: `TIMES`, `APPLY`, or none.
+
+    That is no more than a bracket, or what the parser would not take.
+    """
+    if not taken:
         return ""
     before = taken[-1]
     if item.type == "LPAR":
         ends = before.type in _ENDS - {"RPAR"} or (before.type == "RPAR" and _is_arithmetic(taken))
         return "TIMES" if ends and keywords.takes(parser, "TIMES") else ""
-    if before.type not in ("NAME", *_ENDS) or keywords.takes(parser, item.type):
+    if before.type not in ("NAME", *_ENDS):
         return ""
     sign = _sign(source, taken, item)
     return sign if sign and keywords.takes(parser, sign) else ""

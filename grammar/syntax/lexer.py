@@ -21,13 +21,14 @@ from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
-from agrad.grammar.syntax.implied import is_function, left_out
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT BANG"
     " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE UNIT"
 )
+
+_STARTS = keywords.words("NAME NUMBER ROOT BAR")  # of an operand
 
 # A line, and so a statement, begins after these; brackets.
 STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
@@ -118,12 +119,19 @@ class Input:
         for item in self.ahead:
             if isinstance(item, AgradError):
                 raise item
-            if sign := left_out(self.source.text, self.taken, item, parser):
+            is_odd = self._may_lack_sign(item, parser)
+            if is_odd and (sign := syntax.implied.left_out(self.source.text, self.taken, item, parser)):
                 reduce(parser, sign)
                 yield Token(sign, "", item.start_pos, item.start_pos)
             reduce(parser, item.type)
             self.taken.append(item)
             yield item
+
+    def _may_lack_sign(self, item: Token, parser: Any) -> bool:
+        """Whether a sign may be left out before a token: the parser would not take it, or what it calls is no name."""
+        if item.type == "LPAR":
+            return bool(self.taken) and self.taken[-1].type != "NAME"
+        return item.type in _STARTS and not keywords.takes(parser, item.type)
 
 
 @cache
@@ -648,7 +656,7 @@ class _Scanner:
         if not re.match(_MAY_BE_UNIT, self.text[self.position : self.position + 20]) or self.postfixed:
             return None
         raised = re.search(_RAISED, self.text[max(0, self.position - 40) : self.position])
-        if raised is not None and is_function(raised[1]):  # `sin⁻¹ t`
+        if raised is not None and syntax.implied.is_function(raised[1]):  # `sin⁻¹ t`
             return None
         end = syntax.units.end_of_unit(self.text, self.position, {*keywords.RESERVED, *self.options})
         return self.token("UNIT", end) if end > self.position else None
