@@ -584,6 +584,12 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
         return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
     if name == "sessions":
         return [Hint("agrad sessions   in the shell; at its prompt in a terminal, agrad has it too")]
+    call = _call(span) if name == "d" else ""
+    behind = Span(span.source, span.end + len(call), span.end + len(call))
+    if call and (by := re.match(r"[ \t]*/[ \t]*(d[^\W\d]\w*)", _rest(behind))):  # d(x^2)/dx
+        whole, derivative = Span(span.source, span.start, behind.end + by.end()), f"d/{by[1]} {call.strip()}"
+        fixed = [corrected(whole, text) for text in (derivative, f"({derivative})")]
+        return [text for text in fixed if can_be_read(text)][:1]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
         return []
     return _instead(name, span)

@@ -17,7 +17,16 @@ from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
-from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, SUPERSCRIPTS, words
+from agrad.grammar.syntax.keywords import (
+    COMMAND_WORDS,
+    DECLARATIONS,
+    HEADERS,
+    PAPER_PRODUCTS,
+    SETTABLE,
+    SHAPES,
+    SUPERSCRIPTS,
+    words,
+)
 from agrad.grammar.syntax.lexer import LEIBNIZ, Token
 
 Parts: TypeAlias = list[Any]
@@ -512,9 +521,11 @@ class Builder:
     def assign(self, parts: Parts) -> s.Assign | s.Define:
         """`x = 3`, and `f(x) = x^2`, which defines a function."""
         match parts[0]:
-            case s.Call(s.Name(name), (_, *_) as given, ()) if len(parts) == 2 and name not in COMMAND_WORDS:
+            case s.Call(s.Name(name), (_, *_) as given, ()) as call if (
+                len(parts) == 2 and name not in COMMAND_WORDS and not self.is_applied(call)
+            ):
                 named = [s.Parameter(one.id, None, span=one.span) for one in given if isinstance(one, s.Name)]
-                if len(named) == len(given) and not _is_applied(parts[0]):
+                if len(named) == len(given):
                     parameters = self.parameters(named)
                     value = self.bound(parts[1], [one.name for one in parameters])
                     body = (s.Return(value, span=parts[1].span),)
@@ -571,8 +582,20 @@ class Builder:
         assert isinstance(node, s.Name | s.Index | s.Attribute | s.Tuple)
         return node
 
+    def is_applied(self, call: s.Call) -> bool:
+        """Whether a call has no bracket: `sin x`."""
+        start, stop = call.function.span.end, call.arguments[0].span.start if call.arguments else call.span.end
+        return "(" not in self.source.text[start:stop]
+
     def function_given(self, call: s.Call) -> AgradError:
-        """`f(x) = x^2`: the definition of a function."""
+        """`f(x) = x^2`: the definition of a function; `int n = 2` is meant as that of a number."""
+        if self.is_applied(call):
+            word, given = call.function.span, call.arguments[0].span
+            if word.text in DECLARATIONS:
+                bare = corrected(Span(self.source, word.start, given.start), "")
+                return syntax_error("declaration", word, fixes=[bare], word=word.text)
+            bracket = corrected(Span(self.source, word.end, given.end), f"({given.text})")
+            return syntax_error("call as target", call.span, fixes=[bracket], text=call.span.text, name=word.text)
         text, before = call.span.text, Span(self.source, call.span.start, call.span.start)
         plain = not call.keywords and all(isinstance(argument, s.Name) for argument in call.arguments)
         fixes = [corrected(before, "def ")] if plain else []
@@ -780,6 +803,7 @@ class Builder:
             return self.command(parts, parts[1:], [])
         if value not in (known := [*SETTABLE.get(option, ())]):
             usual = f"{option} = 5, set precision 4, set echo off, set plots braille, or set rounding pdg"
+            usual = f"{option} = {value}" if value.type == "NUMBER" else usual
             some = [*known[:1], "…", known[-2]] if len(known) > 4 else known[:-1]
             choices = f"{option} {', '.join(some)} or {known[-1]}" if known else usual
             raise syntax_error("set option", self.span(option, value), choices=choices)

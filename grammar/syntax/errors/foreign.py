@@ -60,7 +60,7 @@ def _declared(context: ErrorContext) -> AgradError | None:
 
 
 def _infix(context: ErrorContext) -> AgradError | None:
-    """`5 mod 3`, `20% of 50`, `3 km to m`, `x**2 at x=3`."""
+    """`5 mod 3`, `20% of 50`, `x**2 at x=3`."""
     bad, previous = context.bad, context.previous
     if bad.type != "NAME" or previous.type not in OPERAND_ENDS:
         return None
@@ -74,8 +74,6 @@ def _infix(context: ErrorContext) -> AgradError | None:
             known = Hint(f"forward {left} with {given[1].strip()}   if {left} has been computed already")
             fixes = [known, fix] if left.isidentifier() else [fix]
             return context.wrong("at", bad, fixes=fixes, word=bad)
-    if bad == "to" and len(context.before) > 1 and context.before[-2].type == "NUMBER":
-        return context.wrong("units", previous)
     return None
 
 
