@@ -45,8 +45,9 @@ class Unit(NamedTuple):
         if not abs(number) < 1e300:  # inf and nan are no fractions
             return number
         exact = float(Fraction(number) / self.factor - (self.zero or 0))
-        short = float(f"{exact:.15g}")  # as it was typed, if that is the number
-        return short if self.to_si(short) == number else exact
+        # As it was typed, if that is the number; beside a zero of hundreds of kelvins fewer digits are left of it.
+        shorter = (float(f"{exact:.{digits}g}") for digits in ((6, 12, 15) if self.zero else (15,)))
+        return next((short for short in shorter if self.to_si(short) == number), exact)
 
 
 def spelled(symbols: Powers) -> str:
