@@ -425,9 +425,12 @@ class Session:
 
     def _do(self, statement: ast.Statement, guard: Guard | None = None, command: Command | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
-        if isinstance(statement, ast.Command) and command is not None:
-            if command.word in _OF_NUMBERS or "trace" in dict(statement.options):
-                self._refuse_units(command.word, statement)
+        if (
+            isinstance(statement, ast.Command)
+            and command is not None
+            and (command.word in _OF_NUMBERS or "trace" in dict(statement.options))
+        ):
+            self._refuse_units(command.word, statement)
         self.record.seed()
         machine = self.python if isinstance(statement, ast.Python) else self.machine
         by_python, is_file = syntax.readings.is_in_python(statement.span), statement.span.source.is_file
