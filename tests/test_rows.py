@@ -121,6 +121,7 @@ TRANSLATIONS = {
     "engine/numpy/arrays.py",  # NumPy's names
     *(f"engine/torch/{name}.py" for name in ("grad_fn", "registry")),  # PyTorch's
     "engine/numpy/functions.py",
+    "engine/units/infer.py",  # the words of errors, and what keeps the zero of °C
     "engine/torch/grad_fn.py",
     "engine/torch/functions.py",  # PyTorch's names of operations and of their derivatives
     "engine/torch/modules.py",

@@ -111,8 +111,10 @@ class Inference:
             weight = weights[0] * (Fraction(node.inputs[1]) if name == "mul" else 1 / Fraction(node.inputs[1]))
         elif name == "mul" and type(node.inputs[0]) is float:
             weight = weights[1] * Fraction(node.inputs[0])
-        elif name not in ("sum", "std", "var", "abs", "norm", "euclidean") and found.shown is not None:
-            weight = max(weights)  # of what only chooses, moves or averages
+        elif name == "neg":
+            weight = -weights[0]
+        elif name in _MOVED_ALIKE and found.shown is not None:
+            weight = max(weights)
         scale = next(x.shown for x in operands if x.weight and x.shown is not None)
         if not weight:
             kelvin = find("K")
@@ -198,6 +200,12 @@ class Inference:
         return AgradError("unit", message, labels=labels, fixes=fixes)
 
 
+# What only chooses, moves or averages entries: where all of these are moved by a number, so is the result.
+_MOVED_ALIKE = frozenset(
+    "expand reshape permute swap transpose flip roll getitem clone own stop depends mean amax amin lower_middle "
+    "upper_middle median windows where maximum minimum clip concat stack entries_at put_at take_along put_along "
+    "index_put".split()
+)
 _DONE = {
     "add": "be added",
     "sub": "be subtracted",
