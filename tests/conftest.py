@@ -10,6 +10,7 @@ from workshops import equipped, put_data
 
 from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.context import current
+from agrad.engine.core.graph import Units
 
 # The same cases at each run, so that a change is judged by what it changes; `make explore` looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -37,10 +38,10 @@ def _first_property(_):
 def _apart():
     """Nothing of a test shows in those that come later.
 
-    What it has read as plain data would be a guard of their graphs; while there is a hook, no loop is compiled; with a
-    limit of the process's memory, no browser starts.
+    What it has read as plain data would be a guard of their graphs; while there is a hook, or a unit, no loop is
+    compiled; with a limit of the process's memory, no browser starts.
     """
-    current().guard, others = None, [*HOOKED]
+    current().guard, others, Units.exist = None, [*HOOKED], False
     HOOKED.clear()
     before = resource.getrlimit(resource.RLIMIT_AS)
     yield

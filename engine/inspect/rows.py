@@ -138,9 +138,9 @@ def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
     return words if len(words) == len(operands) else [*words[:3], "…", *words[3:]]
 
 
-def _shown(value: Tensor) -> ValueSummary:
-    """A value in its unit."""
-    number, unit = units.quantity.shown(value)
+def _shown(value: Tensor, work: Any) -> ValueSummary:
+    """A value in its unit; `work` infers it."""
+    number, unit = units.quantity.shown(value, work)
     return _summary(number)._replace(unit=unit)
 
 
@@ -187,6 +187,8 @@ class GraphRows:
         freed = sum(node.freed is not None for node in computed)
         self.values = {value.node: value for value in values}  # of the roots, which need not be in their nodes
         self.numbers = {node.seq: number for number, node in enumerate(ordered, 1)}  # a freed constant keeps its `seq`
+        has_units = Units.exist and any(node.unit is not None for node in ordered)
+        self.inference = units.infer.Inference() if has_units else None  # one, which walks through the graph once
         self.stale = out_of_date(collect(self.values))
         self.name = ", ".join(names)
         self.typed = " ".join(map(one_line, names))  # as operands of a command
@@ -219,17 +221,20 @@ class GraphRows:
             shape=node.shape,
             operands=tuple([self._operand(through(x), node) for x in node.inputs]),
             saves=self._saves(node) if computed and node.requires_grad else (),
-            value=None if value is None else _shown(bare(node, value)) if Units.exist else _summary(value),
+            value=None if value is None else self._in_unit(bare(node, value), value),
             leaf=not computed,
             requires_grad=node.requires_grad,
             keeps_grad=node.keeps_grad,
-            gradient=None if gradient is None else _shown(node.grad.value) if Units.exist else _summary(gradient),  # type: ignore[union-attr]
+            gradient=None if gradient is None else self._in_unit(node.grad.value, gradient),  # type: ignore[union-attr]
             version=written.version if written else 0,
             written_by=_in_words(written.by) if written else None,
             freed_by=None if node.freed is None else _in_words(node.freed),
             stale=node in self.stale,
             guard=self.places.get(id(node.guard)),
         )
+
+    def _in_unit(self, value: Any, data: Value) -> ValueSummary:
+        return _summary(data) if self.inference is None else _shown(value, self.inference)
 
     def _operand(self, operand: Any, node: Node) -> int | ValueSummary:
         """The number of a node; a constant by itself."""

@@ -81,12 +81,14 @@ def in_unit(value: Value, unit: Unit) -> Value:
     return np.reshape([unit.of_si(x) for x in np.ravel(value).tolist()], shape_of(value))
 
 
-def unit_of(value: Any) -> Unit | None:
-    """The unit of a value; None of one that has none. Raises AgradError of kind `unit`."""
+def unit_of(value: Any, work: Inference | None = None) -> Unit | None:
+    """The unit of a value; None of one that has none. `work` knows some already. Raises AgradError of kind `unit`."""
     if not Units.exist or not isinstance(value, Tensor):
         return None
-    found = infer([value.node])[0]
-    return found if found is not None and (found.symbols or found.zero is not None) else None
+    work = work or Inference()
+    work.of([value.node])
+    found = work.unit(value.node)
+    return found if found.symbols or found.zero is not None else None
 
 
 def infer(nodes: Sequence[Node]) -> list[Unit | None]:
@@ -186,9 +188,9 @@ def with_unit(result: Tensor, y: Tensor, xs: Sequence[Tensor]) -> Tensor:
     return result
 
 
-def shown(value: Any) -> tuple[Any, str]:
+def shown(value: Any, work: Inference | None = None) -> tuple[Any, str]:
     """The numbers of a value in the unit that it is shown in, and that unit; empty for none."""
-    unit = unit_of(value)
+    unit = unit_of(value, work)
     if unit is None:
         return getattr(value, "value", value), ""
     return in_unit(value.value, unit), unit.text
