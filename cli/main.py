@@ -42,7 +42,7 @@ map        map      Compute EXPR, and its derivatives, for each row of DATA.
 fit        fit      Fit MODEL to the rows of DATA, by least squares.
 export     export   Write EXPR and its gradient as a function in C, JavaScript or Python, or as formulas.
 functions  help     List the functions of the language, one per line, by family.
-help       help     Explain a function or a command, or list them all.
+help       help     Explain a function or a command, or say what to type first.
 examples   examples List the example programs, or copy those of these NAMEs, with their data, into a folder.
 kernel     setup    Install agrad as a kernel of Jupyter, or remove it: then a notebook can have cells in agrad's
                     language.

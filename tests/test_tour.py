@@ -15,7 +15,9 @@ from transcript import replayed
 from workshops import equipped
 
 TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
-PAGES = [TOUR.with_name(f"{name}.md") for name in "semantics uncertainty roots minima fits integrals files".split()]
+PAGES = [
+    TOUR.with_name(f"{name}.md") for name in "semantics uncertainty roots minima fits integrals units files".split()
+]
 TASK = re.compile(r"(?=^\*\*\d+\. )", re.MULTILINE)
 BLOCK = re.compile(r"^```(console|agrad)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

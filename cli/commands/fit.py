@@ -66,7 +66,7 @@ def command(asked: Asked) -> int:
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
     agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
     agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1
-    agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1 --bounds a=0..5 --where "width < 9"
+    agrad fit "a*height" examples/chunks.csv --y price --over a=1 --bounds a=0..5
     """
     if len(asked.words) != 2:
         raise click.UsageError("a model and a file are needed")

@@ -561,7 +561,7 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
     "x; *others=()",
     data=("others",),
     doc="The covariance matrix of uncertain values: of numbers, or of the entries of arrays, one after the other.",
-    example="x = normal(2, 0.1); covariance(x, 3*x) ~= [[0.01, 0.03], [0.03, 0.09]]",
+    example="(lambda x: covariance(x, 3*x))(normal(2, 0.1)) ~= [[0.01, 0.03], [0.03, 0.09]]",
 )
 def _covariance(x: Any, others: Any) -> Tensor:
     _, u, matrix = _of_all(x, others)

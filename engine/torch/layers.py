@@ -45,6 +45,8 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
 
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """The windows of images as columns."""
+    if input.kind is not float64:
+        raise NotImplementedError(f"unfold is not implemented for {input.kind!r}\n  fix: x.double()")
     x, (kh, kw), (dh, dw), (sh, sw) = input, _pair(kernel_size), _pair(dilation), _pair(stride)
     ph, pw = _pair(padding)
     x = PAD(x, (pw, pw, ph, ph)) if ph or pw else x

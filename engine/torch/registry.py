@@ -157,7 +157,7 @@ _ASKED = {
     "floats": "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid "
     "hypot logaddexp dist lerp matrix_rank cdist rand_like randn_like mse_loss smooth_l1_loss "
     "frac nanmean histc det inv inverse matrix_exp eigh eigvalsh bernoulli multinomial normal gaussian_nll_loss "
-    "multi_margin_loss multilabel_soft_margin_loss unfold fold grid_sample max_pool1d adaptive_max_pool1d avg_pool1d "
+    "multi_margin_loss multilabel_soft_margin_loss fold grid_sample max_pool1d adaptive_max_pool1d avg_pool1d "
     "avg_pool2d local_response_norm",
     "a float first": "huber_loss kl_div soft_margin_loss hinge_embedding_loss glu gumbel_softmax",
     "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "

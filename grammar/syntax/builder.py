@@ -258,6 +258,12 @@ class Builder:
         last, span = _last_factor(left), self.span(left, right)
         text, before = right.span.text, self.source.text[left.span.start : last.span.start]
         match last:
+            case s.Number() if (
+                re.fullmatch(r"\d+\([\d.]+\)", f"{last.span.text}{text}") and last.span.end == right.span.start
+            ):
+                raise self.ambiguous(
+                    span, f"{before}{last.span.text}*{text}", f"{before}{last.span.text} ± {text[1:-1]}"
+                )
             case s.Binary("**", s.Name(name), exponent) if syntax.implied.is_function(name) and not _is_group(last):
                 if isinstance(right, s.Binary) and not _is_group(right):  # `sin²x²`
                     bare = f"{before}{name}({text})^{spelled(exponent)}"
@@ -281,12 +287,6 @@ class Builder:
                     power = f"{base.span.text}^"
                     whole = f"{before}{power}({exponent.span.text}*{text})"
                     raise self.ambiguous(span, whole, f"{before}{power}{exponent.span.text}*{text}")
-            case s.Number() if (
-                re.fullmatch(r"\d\d+ \(\d+\)", f"{last.span.text} {text}") and last.span.end == right.span.start
-            ):
-                raise self.ambiguous(
-                    span, f"{before}{last.span.text}*{text}", f"{before}{last.span.text} ± {text[1:-1]}"
-                )
             case s.Call(s.Name("sqrt"), (under,)) if last.span.text[0] == "√" and last.span.end == right.span.start:
                 if under.span.text[-1] != ")":
                     inside = under.span.text

@@ -119,7 +119,7 @@ def test_a_torch_snippet_can_be_pasted(typed):
         ("2+3)", 3, "this `)` closes nothing   fix: delete it, or open one before it"),
         ("x = = 2", 4, None),
         ("backward = 3", 0, None),
-        ("1\n2x", 3, "an operator is missing between `2` and `x`   fix: 2*x   (Tab)"),
+        ("1\n2 3", 4, "an operator is missing between `2` and `3`   fix: 2*3   (Tab)"),
         ("2 +", 3, None),
         ('x = load_csv("a', 15, None),
     ],

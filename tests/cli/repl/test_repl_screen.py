@@ -206,7 +206,7 @@ def test_the_toolbar_at_40_columns(terminal):
     one.enter("var other = 3")
     for typed, below in (
         ("k**other + k*other", " = 14   d/dk 15   d/dother 7.545"),
-        ("max(k, other", " max(x, ‹*others=()›, …)   = 3"),
+        ("max(k, other", " max(x, ‹*others›, …)   = 3"),
         ("k*other + sin(k)*cos(other)*exp(k)", " = -0.6516   d/dk -0.6075 …"),
         ("load_csv(", " load_csv(‹path›, columns=None, …)"),
     ):

@@ -111,7 +111,7 @@ def check_gradients(y, leaves):
 
 def test_kinds_of_the_one_error():
     assert set(get_args(Kind)) == set(
-        "syntax name arity type shape domain freed stale leaf grad guard limit file extra assert internal".split()
+        "syntax name arity type shape unit domain freed stale leaf grad guard limit file extra assert internal".split()
     )
     assert issubclass(AgradError, RuntimeError)
 

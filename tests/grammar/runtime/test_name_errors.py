@@ -33,8 +33,6 @@ def test_a_module_is_told_with_the_import_that_reads_python(name, fix):
         ("clear", "at its prompt in a terminal, clear"),
         ("copy", "clone("),
         ("help nosuchword", "help"),
-        ("f'", "grad(f)"),
-        ("2*y'", "grad(y"),
     ],
 )
 def test_what_only_a_terminal_or_mathematics_has_is_not_given_a_value(text, fix):

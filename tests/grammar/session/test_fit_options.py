@@ -47,7 +47,10 @@ def test_several_sets_share_parameters_and_a_number_is_a_prior():
     said(DATA + "y = normal(y, 0.1); z = normal([4, 3], 0.1)", session)
     said("fit y ~ a*exp(-b*x), z ~ c*exp(-b*x[:2]), 0.5 ± 0.01 ~ b over a, b, c from a=1, b=1, c=4", session)
     both = [value(session, name) for name in ("a", "b", "c", "b.u")]
-    said("fit concat([y, z, [0.5 ± 0.01]]) ~ concat([a*exp(-b*x), c*exp(-b*x[:2]), [b]]) over a, b, c", session)
+    said(
+        "fit concat([y, z, stack([0.5 ± 0.01])]) ~ concat([a*exp(-b*x), c*exp(-b*x[:2]), stack([b])]) over a, b, c",
+        session,
+    )
     np.testing.assert_allclose([value(session, name) for name in ("a", "b", "c", "b.u")], both, rtol=1e-8)
 
 

@@ -104,5 +104,5 @@ def test_help_has_something_on_every_word():
     for word in [*COMMANDS, *FUNCTIONS]:
         (text,) = said(f"help {word}")
         assert text.startswith(word)
-    assert "backward d [retain]" in said("help")[0]
+    assert "backward d [retain]" in said("help everything")[0]
     assert error("help sine").fixes == ["help sin", "help sinc", "help sinh"]

@@ -24,7 +24,6 @@ SCRIPTS = sorted([*ROOT.glob("examples/*.ag"), *ROOT.glob("examples/*.py"), *ROO
 FIXED = """
 alpha = 1; print alpa -> alpha = 1; print alpha
 z = [1.].summ() -> z = [1.].sum()
-y = 3 x  # a -> y = 3*x  # a
 y = (1 -> y = (1)
 y = 1) + 2 -> y = 1 + 2
     y = 1) + 2  # indented -> y = 1 + 2  # indented
