@@ -573,7 +573,7 @@ def _covariance(x: Any, others: Any) -> Tensor:
     "x; *others=()",
     data=("others",),
     doc="The correlation matrix of uncertain values: of numbers, or of the entries of arrays, one after the other.",
-    example="x = normal(2, 0.1); correlation(x, -3*x) ~= [[1, -1], [-1, 1]]",
+    example="(lambda x: correlation(x, -3*x))(normal(2, 0.1)) ~= [[1, -1], [-1, 1]]",
 )
 def _correlation(x: Any, others: Any) -> Tensor:
     return tensor(_of_all(x, others)[2])

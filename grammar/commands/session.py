@@ -272,7 +272,7 @@ def _report(session: Session, call: Call) -> None:
     gives all this again. The ending of the file says what it is: .html, .md, .tex or, if LaTeX or a browser is
     installed, .pdf.
 
-    example: x = 2.0 ± 0.1; fails file: report "nowhere/report.html"
+    example: x = 2.0 ± 0.1; report "report.html"
     """
     _entries(session, call)
     sessions.report.save(session, call)

@@ -134,7 +134,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
             for token in stream.lex(interactive.parser_state, lambda state, kind: None):
                 if token and token.end_pos > len(text):
                     return stream.taken[:-1], accepted(interactive.parser_state) - {"$END"}
-                if token or token.start_pos < len(text):  # no sign that is left out before the word
+                if token.start_pos < len(text) or token.type not in ("TIMES", "APPLY"):  # a sign before the word
                     interactive.feed_token(token)
         except (AgradError, UnexpectedToken):
             pass

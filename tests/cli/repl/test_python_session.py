@@ -56,7 +56,7 @@ def test_a_session_of_torch_goes_on_after_mistakes_and_comes_back(tmp_path):
         one.type('print("be" "gun"); all(True for _ in iter(int, 1))\r')
         one.until("begun\r\n")
         one.type("\x03")
-        one.wait("interrupted: everything is as before this statement")
+        one.wait("interrupted: everything is as before this statement\nagrad>")
         one.enter("undo")
         one.wait("took back: def f(a): …")
         one.type("x = 2..3\r")

@@ -144,7 +144,7 @@ def test_a_candidate_says_how_it_is_used_and_what_it_is():
     assert ("sin(x)", "The sine of an angle in radians.") in shown("2*si")
     assert shown("d")[:2] == [
         ("d", "Mean 4.666666667"),
-        ("def f(x, y=2) = x**y", "A function on one line; a block, indented, ends with `return x`."),
+        ("def f(x, y=2) = x**y", "A function on one line, also f(x) = x^2; a block, indented, ends with `return x`."),
     ]
     assert shown("backward d ret") == [("retain", "keeps the graph for another backward")]
     assert shown("a.numel") == [("x.numel()", "The number of entries.")]
