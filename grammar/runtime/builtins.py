@@ -17,7 +17,6 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.struct import Struct, computed
 from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
-from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.results import text_of
@@ -40,7 +39,7 @@ def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> A
     if name in CONSTANTS:
         return CONSTANTS[name]
     if name in SCHOOL:
-        return runtime.school.function(name)
+        return agrad.grammar.runtime.school.function(name)
     return FUNCTIONS[name].call if name in FUNCTIONS else otherwise
 
 
