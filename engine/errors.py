@@ -115,6 +115,13 @@ class WrongAttribute(Facts):
     instead: tuple[str, ...]
 
 
+class Instead(Facts):
+    """What may stand in the place of a text: of the last `old` in what the error is about."""
+
+    old: str
+    new: tuple[str, ...]
+
+
 class NotOneNumber(Facts):
     """Several numbers, or none, where the derivative of one number is needed."""
 

@@ -556,31 +556,25 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
     return y, u, matrix
 
 
-@_making(
-    "covariance",
-    "x; *others=()",
-    data=("others",),
-    doc="The covariance matrix of uncertain values: of numbers, or of the entries of arrays, one after the other.",
-    example="(lambda x: covariance(x, 3*x))(normal(2, 0.1)) ~= [[0.01, 0.03], [0.03, 0.09]]",
-)
-def _covariance(x: Any, others: Any) -> Tensor:
-    _, u, matrix = _of_all(x, others)
-    return tensor(matrix * np.outer(u, u))
+def _matrix_of(name: str, of_readings: str, x: Any, others: Any) -> Tensor:
+    _, u, matrix = together([x, *(others if isinstance(others, tuple) else [others])])
+    if not np.any(u):
+        fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value"), Hint(f"{of_readings}(x, y)   is of readings")]
+        raise AgradError("type", f"{name} is of uncertain values, and none of these is", fixes=fixes)
+    return tensor(matrix * np.outer(u, u) if name == "covariance" else matrix)
 
 
-@_making(
-    "correlation",
-    "x; *others=()",
-    data=("others",),
-    doc="The correlation matrix of uncertain values: of numbers, or of the entries of arrays, one after the other.",
-    example="(lambda x: correlation(x, -3*x))(normal(2, 0.1)) ~= [[1, -1], [-1, 1]]",
-)
-def _correlation(x: Any, others: Any) -> Tensor:
-    return tensor(_of_all(x, others)[2])
-
-
-def _of_all(x: Any, others: Any) -> tuple[Tensor, Array, Array]:
-    return together([x, *(others if isinstance(others, tuple) else [others])])
+for _name, _readings_of, _example in (
+    ("covariance", "cov", "(lambda x: covariance(x, 3*x))(normal(2, 0.1)) ~= [[0.01, 0.03], [0.03, 0.09]]"),
+    ("correlation", "corrcoef", "(lambda x: correlation(x, -3*x))(normal(2, 0.1)) ~= [[1, -1], [-1, 1]]"),
+):
+    _making(
+        _name,
+        "x; *others=()",
+        data=("others",),
+        doc=f"The {_name} matrix of uncertain values: of numbers, or of the entries of arrays, one after the other.",
+        example=_example,
+    )(partial(_matrix_of, _name, _readings_of))
 
 
 def correlations(covariance: Any) -> Array:

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from agrad.engine.core.graph import Node, by_seq
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint, Instead, Label
 from agrad.engine.units.rules import rule_of
 from agrad.engine.units.unit import NAMED, Powers, Unit, find, named, read, si, spelled, times
 from agrad.engine.values import Value, np
@@ -136,7 +136,8 @@ class Inference:
             place = [Label(node.origin, f"has {float(found.weight):g} times the zero of {scale}")]
             fixes = [Hint("10 °C + 1 K   adds a difference"), Hint("(x to K)   counts from absolute zero")]
             message = "a sum of temperatures depends on where their scale begins"
-            raise AgradError("unit", message, labels=place, fixes=fixes)
+            facts = Instead(scale, ("K",)) if node.op is not None and node.op.name == "add" else None
+            raise _at(node, AgradError("unit", message, labels=place, fixes=fixes, facts=facts))
         if found.shown is not None:
             return found.shown
         unit = si(dim)
@@ -167,17 +168,17 @@ class Inference:
     def _not_a_number(self, node: Node, place: int, found: Quantity) -> AgradError:
         """The error for an operand that has a unit where a number is needed."""
         assert node.op is not None
-        word, text, fixes = named(self._solid(found)), _text(node, place), list[str]()
+        word, text, fixes, facts = named(self._solid(found)), _text(node, place), list[str](), None
         if node.op.name == "pow":
             of_base = place == 0
             message = f"a power of {word} needs a constant exponent" if of_base else f"an exponent is no {word[2:]}"
         else:
             message = f"{node.op.name} takes a number, not {word}"
             unit = found.shown or si(self._solid(found))
-            fixes = [Hint(f"{text}/(1 {unit.text})   is a number")]
-        return AgradError(
-            "unit", message, labels=[Label(_origin(node, place), f"{text} {self.text(found)}")], fixes=fixes
-        )
+            fixes = [Hint(f"x/(1 {unit.text})   is a number")]
+            facts = Instead(text, (f"{text if text.isidentifier() else f'({text})'}/(1 {unit.text})",))
+        labels = [Label(_origin(node, place), f"{text} {self.text(found)}")]
+        return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))
 
     def _misfit(self, node: Node, letters: Sequence[str], operands: Sequence[Quantity], place: int) -> AgradError:
         """The error for an operand whose unit does not fit the operation."""
@@ -192,12 +193,13 @@ class Inference:
         labels = [Label(node.origin, "here")]
         for at, quantity in zip((first, place), pair, strict=True):
             labels.append(Label(_origin(node, at), f"{_text(node, at)} {self.text(quantity)}"))
-        fixes = []
+        fixes, facts = [], None
         for at, other, one in ((first, pair[1], pair[0]), (place, pair[0], pair[1])):
             if not self.reduced(one.dim) and type(node.inputs[at]) is float:
                 unit = other.shown or si(self._solid(other))
                 fixes.append(Hint(f"{_text(node, at)} {unit.text}"))
-        return AgradError("unit", message, labels=labels, fixes=fixes)
+                facts = Instead(_text(node, at), (f"{_text(node, at)} {unit.text}",))
+        return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))
 
 
 # What only chooses, moves or averages entries: where all of these are moved by a number, so is the result.
@@ -213,6 +215,12 @@ _DONE = {
     **dict.fromkeys(["maximum", "minimum", "clip"], "be compared"),
     **dict.fromkeys(["concat", "stack"], "be in one array"),
 }
+
+
+def _at(node: Node, error: AgradError) -> AgradError:
+    """An error about the operation of a node."""
+    error.at = node.origin
+    return error
 
 
 def _origin(node: Node, place: int) -> Any:

@@ -125,7 +125,7 @@ def plain_only(values: Iterable[Any], what: str) -> None:
     if found is not None:
         one = found.unit.text
         message = f"{what} takes numbers without units, and {found.spell()} is in {one}"
-        raise AgradError("unit", message, fixes=[Hint(f"x/(1 {one})   is the number of {one}")])
+        raise AgradError("unit", message, fixes=[Hint(f"{found.name or 'x'}/(1 {one})   is the number of {one}")])
 
 
 def plain_number(value: Tensor) -> None:
@@ -165,7 +165,9 @@ def converted(value: Any, unit: str) -> Tensor:
     """The same value, shown in another unit: `x to km/h`. Raises AgradError of kind `unit` where that does not fit."""
     to, work = read(unit), Inference()
     if not isinstance(value, Tensor) or not Units.exist:
-        raise AgradError("unit", f"a number without a unit is not converted to {to.text}", fixes=[Hint(f"3 {to.text}")])
+        raise AgradError(
+            "unit", f"a number without a unit is not converted to {to.text}", fixes=[Hint(f"x*(1 {to.text})")]
+        )
     work.of([value.node])
     found = work.known[value.node]
     own = work.unit(value.node)

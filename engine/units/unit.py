@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Instead
 from agrad.engine.units.table import AMBIGUOUS, LONG, SHORT, TABLE
 from agrad.lazy import pattern, rare
 
@@ -189,9 +189,11 @@ def _one(name: str) -> Unit:
         if name in AMBIGUOUS:
             choices = AMBIGUOUS[name].split()
             message = f"`{name}` is more than one unit: {', '.join(choices[:-1])} or {choices[-1]}"
-            raise AgradError("unit", message, fixes=[Hint(choice) for choice in choices])
+            fixes = [Hint(choice) for choice in choices]
+            raise AgradError("unit", message, fixes=fixes, facts=Instead(name, tuple(choices)))
         near = rare.difflib.get_close_matches(name, list(names()), 2)
-        raise AgradError("unit", f"`{name}` is no unit", fixes=[Hint(one) for one in near])
+        fixes = [Hint(one) for one in near]
+        raise AgradError("unit", f"`{name}` is no unit", fixes=fixes, facts=Instead(name, tuple(near)))
     return found
 
 

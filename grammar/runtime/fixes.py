@@ -103,6 +103,9 @@ def _fixes(error: AgradError) -> list[str]:
             return []
         case WrongAttribute(name, instead):
             return _attribute(name, instead, at)
+        case errors.Instead(old, new) if at is not None:
+            places = [*re.finditer(rf"(?<![\w.]){re.escape(old)}(?![\w.])", text)]
+            return edits(at, *[f"{text[: places[-1].start()]}{one}{text[places[-1].end() :]}" for one in new if places])
         case errors.UnknownColumn() as facts:
             return column_fixes(facts, at)
         case SeveralResults():
@@ -502,7 +505,7 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         problem = syntax_error("shape", Span(span.source, span.end, span.end), word=name, usage=SHAPES[name])
         problem.at = problem.labels[0].origin
         return problem
-    called = re.compile(r"[ \t]*\(").match(span.source.text, span.end) is not None
+    called = re.compile(r"'*[ \t]*\(").match(span.source.text, span.end) is not None  # also f'(2)
     if called and name in SHAPES:  # `budget(y)`: a command is written without brackets, and has no value
         given = arguments(span)
         plain = " ".join([name, *given])

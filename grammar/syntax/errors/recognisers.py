@@ -356,6 +356,8 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     else:
         place = context.across(previous, bad)
         fixes = [corrected(place, text) for text in between]
+        if bad.type == "NAME" and context.next_type in _OPERAND_STARTS:  # `x sni y`
+            fixes = [corrected(context.span(bad), one) for one in suggest(right, FUNCTIONS)[:2]] or fixes
         if context.open and context.open[-1].type == "_LSQB":
             fixes = [*foreign.matrix(context), *fixes]
     return context.wrong("missing operator", bad, fixes=fixes, what=what, left=left, right=right)

@@ -6,7 +6,7 @@ import pytest
 from rows import each
 
 from agrad.engine.core.graph import Units
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.session.session import Session
 
 HERE = Path(__file__).parent
@@ -41,6 +41,32 @@ def test_errors_are_at_the_operation(text, message, place):
         run(text)
     assert (problem.value.kind, problem.value.message) == ("unit", message)
     assert problem.value.labels[0].origin.text == place
+
+
+@each("text, message, place", lines("unit_errors.txt"))
+def test_a_fix_that_can_be_typed_mends_what_the_error_says(text, message, place):
+    *before, last = text.split("; ")
+    session = Session()
+    for part in before:
+        run(part, session)
+    with pytest.raises(AgradError) as problem:
+        run(last, session)
+    for fix in problem.value.fixes:
+        if not isinstance(fix, Hint):
+            run(fix.partition("   ")[0], session)
+
+
+@each("text, fixes", [
+    ("x = 3 km; sin(x)", ["sin(x/(1 km))"]),
+    ("y = 2*sin(3 km) + 1", ["y = 2*sin((3 km)/(1 km)) + 1"]),
+    ("2 °C + 3 °C", ["2 °C + 3 K"]),
+    ("y = 3 ton", ["y = 3 tonne", "y = 3 short_ton", "y = 3 long_ton"]),
+    ("1 + 2 N", ["1 N + 2 N"]),
+])  # fmt: skip
+def test_a_fix_keeps_what_was_typed(text, fixes):
+    with pytest.raises(AgradError) as problem:
+        run(text)
+    assert problem.value.fixes == fixes
 
 
 def test_there_are_60_errors():
