@@ -24,8 +24,8 @@ from __future__ import annotations
 import math
 import os
 from _thread import _local  # from `threading`, which a short calculation need not import
-from collections.abc import Callable, MutableMapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import count
@@ -166,6 +166,16 @@ class Limits:
         """Set the limit of the operating system to this one."""
         if self.ceiling is not None:
             self.ceiling(self.memory)
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Start other programs inside without the limit of the operating system: a browser reserves terabytes."""
+        if self.ceiling is not None:
+            self.ceiling(math.inf)
+        try:
+            yield
+        finally:
+            self.enforce()
 
     def copy(self) -> Limits:
         """Another object with the same limits."""

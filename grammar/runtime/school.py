@@ -11,7 +11,7 @@ from agrad.engine.core.graph import collect, reachable
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.values import format_shape
+from agrad.engine.values import format_shape, np
 from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
 
 
@@ -34,9 +34,10 @@ def function(word: str) -> Callable[..., Any]:
 
 def factorial(n: Any) -> Any:
     """n!, which is gamma(n + 1). Raises AgradError of kind `domain` for negative numbers and those with a fraction."""
-    value = n.node.value if isinstance(n, Tensor) else n
-    if type(value) is float and (value < 0.0 or not value.is_integer()):
-        raise AgradError("type", f"n! is of whole numbers from 0 on, not of {value:g}", fixes=["help gamma"])
+    values = np.asarray(n.value if isinstance(n, Tensor) else n)
+    wrong = values[(values < 0.0) | (values != np.floor(values))]
+    if wrong.size:
+        raise AgradError("domain", f"n! is of whole numbers from 0 on, not of {wrong[0]:g}", fixes=["help gamma"])
     return FUNCTIONS["gamma"].call(n + 1.0)
 
 

@@ -2,7 +2,10 @@
 
 import os
 import re
+import shutil
 import stat
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -141,6 +144,17 @@ def test_a_pdf_is_made_by_what_is_installed(name, source, tmp_path_factory):
     assert (folder / "r.pdf").read_bytes() == b"%PDF-1.5 made"
     assert source in (folder / "listed").read_text().split()
     assert ("-no-shell-escape" if name == "pdflatex" else "--headless") in (folder / "seen").read_text()
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_makes_a_pdf_of_a_script_beside_the_limit_of_memory(tmp_path):
+    text = 'limit memory="1 GB"\nx = 2 ± 0.1; y = x**2; report "r.pdf"\ny = zeros(1e9)\n'
+    done = subprocess.run(
+        [sys.executable, "-m", "agrad.cli", "run", "-"],
+        cwd=tmp_path, input=text, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF")
+    assert "the limit is 1 GB" in done.stderr
 
 
 def test_a_program_that_makes_no_pdf_is_told_of(session, tmp_path, monkeypatch):
