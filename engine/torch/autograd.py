@@ -186,7 +186,10 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     """The pass as PyTorch makes it: zeros go on where a selection took another operand."""
     for node in order:
         if _is_underived(node):
-            raise NotImplementedError(f"PyTorch has no derivative for {node.op.name if node.op else 'this'}")
+            message = f"PyTorch has no derivative for {node.op.name if node.op else 'this'}"
+            if getattr(node.extra, "title", "").startswith("Unique"):
+                raise NotImplementedError(message)
+            raise AgradError("grad", message)
     flight = passes.Flight(seeds, hooks=True, zeros=True)
     packed = _unpack(order) if PACKED else []
     with scope(recording=create_graph):
