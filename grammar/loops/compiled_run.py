@@ -215,6 +215,7 @@ class Stager(Guarded):
         node = value.node
         is_computed = node.recorded and (node.op is not None or not node.requires_grad)
         refuse(is_computed, f"{name} was computed before, and has a graph")
+        refuse(node.unit is not None, f"{name} has a unit, which is inferred over what is recorded")
         owner = self.hold(LEAF if node.requires_grad else PLAIN, name, value, value.value)
         if value.grad is not None:
             owner.gradient = self.hold(GRADIENT, name, value, value.grad.value)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.context import current
-from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError
 from agrad.grammar import loops
 from agrad.grammar.run.code import of_body
@@ -80,7 +79,7 @@ class HotLoop:
 
     def _run_compiled(self) -> None:
         """Run as many of the next iterations as take the same path, except the last."""
-        if len(self.numbers) - self.position < WORTH or Units.exist:  # units are inferred over what is recorded
+        if len(self.numbers) - self.position < WORTH:
             self._due = len(self.numbers)
             return
         clock = current().clock

@@ -202,6 +202,12 @@ def _with_one_entry(left: Any, right: Any) -> List | None:
 
 def _repeated(sequence: Any, count: Any) -> Any:
     """A text, a tuple or a list several times in a row; None where `*` multiplies entries."""
+    # A list that was written in brackets is a vector, unless it has other entries.
+    is_repeated = type(sequence) is List and (
+        sequence.joins or not all(isinstance(part, float | Tensor | List) for part in sequence.parts)
+    )
+    if type(sequence) is range or (type(sequence) is List and not is_repeated):
+        return None
     number = count.item() if isinstance(count, Tensor) and not count.shape else count
     is_whole = type(number) is float and number.is_integer()
     if type(sequence) is str:
@@ -209,11 +215,7 @@ def _repeated(sequence: Any, count: Any) -> Any:
         if len(sequence) * times > current().limits.memory:
             raise too_long(len(sequence) * times)
         return sequence * times
-    # A list that was written in brackets is a vector, unless it has other entries.
-    is_repeated = type(sequence) is List and (
-        sequence.joins or not all(isinstance(part, float | Tensor | List) for part in sequence.parts)
-    )
-    if not is_whole or type(sequence) is range or (type(sequence) is List and not is_repeated):
+    if not is_whole:
         return None
     times = max(0, int(number))
     afford("a list", (len(sequence) * times,))

@@ -125,3 +125,29 @@ def test_a_graph_has_the_units_of_its_values():
     (text,) = run("var x = 3 km; y = x^2; graph y")
     assert "= 3 km" in text
     assert "= 9 km²" in text
+
+
+def test_a_unit_elsewhere_leaves_a_loop_compiled():
+    session, shown = Session(), []
+    text = "d = 3 km\ntime:\n    for i in range(10000): s = i*i\n"
+    session.run(text, lambda result: shown.append(result.text(session.settings)))
+    assert "compiled loops" in shown[-1]
+
+
+LOOPS = [
+    "s = 0; for i in range(300): s = s + (2 m)*i; s",
+    "def f(i) = (2 m)*i; s = 0 m; for i in range(300): s = s + f(i); s",
+    "d = 3 km; s = 0; for i in range(300): s = s + d*i; s",
+    "var w = 2; d = 3 km; for i in range(300): w.data = w + 0.001*d/(1 m); w",
+    "q = [1, 2] m; s = 0; for i in range(300): s = s + q[0]; s",
+    "d = 3 km; s = 0; for i in range(300): s = (d to m)*i; s",
+    "d = 3 km; n = 0; for i in range(300): n = n + (d*i > 20 km); n",
+    "p = [0, 0, 0] m; for i in range(300): p[0] = p[0] + 1 m; p",
+]
+
+
+@each("text", LOOPS)
+def test_a_loop_gives_the_same_as_one_that_is_not_compiled(text, monkeypatch):
+    found = run(text)
+    monkeypatch.setattr("agrad.grammar.loops.hot_loops.WORTH", 10**9)
+    assert run(text) == found != []
