@@ -20,7 +20,7 @@ from agrad.torch.autograd import enable_grad, inference_mode
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
 from agrad.torch.registry import TORCH, axis_in, engine, named, plain, public, sizes, tensor_of
 from agrad.torch.tensor import Tensor, as_array, check_writable, entitle, give, part_of
-from agrad.torch.types import as_dtype, bool_, device, float64
+from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64
 
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
 _MINMAX, _SVD, _QR = named("aminmax", "min", "max"), named("svd", "U", "S", "V"), named("qr", "Q", "R")
@@ -148,6 +148,21 @@ def _kth(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     found = values.select(dim, k - 1), places.select(dim, k - 1)
     made = named("kthvalue", "values", "indices")
     return made(*(x.unsqueeze(dim) for x in found)) if keepdim else made(*found)
+
+
+def _isin(elements: Any, test_elements: Any) -> Any:
+    if bool_ in (dtype_of(elements), dtype_of(test_elements)):
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+    return tensor_of(np.isin(*(as_array(x) if isinstance(x, core.Tensor) else x for x in (elements, test_elements))))
+
+
+def _positive(input: Any) -> Any:
+    if input.kind is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+give("__pos__", _positive)
 
 
 def _cov(input: Any, *, correction: int = 1) -> Any:
@@ -321,9 +336,7 @@ install_rows(
         "frac PLACE": lambda input: input - engine("trunc", input),
         "float_power PLACE": lambda input, exponent: T.pow(T.to(input, float64), exponent),
         "histc": _without_graph(_histc),
-        "isin FUNCTION": lambda elements, test_elements: tensor_of(
-            np.isin(*[np.asarray(getattr(x, "value", x)) for x in (elements, test_elements)])  # type: ignore[arg-type]
-        ),
+        "isin FUNCTION": _isin,
         "isneginf": lambda input: T.eq(input, -math.inf),
         "isposinf": lambda input: T.eq(input, math.inf),
         "isreal": lambda input: T.ones_like(input, dtype=bool_),
@@ -338,7 +351,7 @@ install_rows(
         "mvlgamma multigammaln": lambda input, p: engine("multigammaln", input, p),
         "nanmedian": lambda input: T.median(input[~T.isnan(input)]),
         "polygamma FUNCTION": lambda n, input: engine("polygamma", n, input),
-        "positive": lambda input: input,
+        "positive": _positive,
         "promote_types FUNCTION": lambda a, b: max(a, b, key=lambda one: one.rank),
         "can_cast FUNCTION": lambda a, b: as_dtype(a).rank <= as_dtype(b).rank,
         "put PLACE": lambda input, index, source, accumulate=False: T.index_put(

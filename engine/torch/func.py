@@ -299,6 +299,31 @@ def _both(func: Callable[..., Any], inputs: Any) -> tuple[Any, Any, Any]:
         return given, func(*given), isinstance(inputs, tuple)
 
 
+def _be_strict(value: Any, given: Any, of: str = "The output") -> None:
+    """Raise PyTorch's error of `strict=True` where a result has no graph, or one without an argument."""
+    mode = "This is not allowed in strict mode."
+    for place, y in enumerate(leaves(value)):
+        if not y.requires_grad:
+            told = "The outputs must be computed in a differentiable manner from the input when running in strict mode."
+            raise RuntimeError(f"Output {place} of the user-provided function does not require gradients. {told}")
+        found = autograd.grad(engine("sum", y), [*given], None, True, True, allow_unused=True)
+        for other, g in enumerate(found):
+            if g is None:
+                name = of.format(place)
+                raise RuntimeError(f"{name} of the user-provided function is independent of input {other}. {mode}")
+
+
+def _need_curved(gradients: list[Any]) -> None:
+    for place, g in enumerate(gradients):
+        if not g.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+                f"input {place} is independent of the input. This is not allowed in strict mode. You should ensure "
+                "that your function is twice differentiable and that the jacobian depends on the inputs (this would be "
+                "violated by a linear function for example)."
+            )
+
+
 def _ended(tree: Any, create_graph: bool) -> Any:
     return tree if create_graph else mapped(lambda x: x.detach() if isinstance(x, core.Tensor) else x, tree)
 
@@ -311,6 +336,8 @@ class functional:  # noqa: N801 - a module
         """The derivatives of each result by each argument."""
         given, value, several = _both(func, inputs)
         with scope(recording=True):
+            if strict:
+                _be_strict(value, given, "Output {}")
             rows = [_rows(y, list(given)) for y in (value if isinstance(value, tuple) else (value,))]
         made = tuple(row if several else row[0] for row in rows)
         return _ended(made if isinstance(value, tuple) else made[0], create_graph)
@@ -323,20 +350,32 @@ class functional:  # noqa: N801 - a module
             value = func(*args)
             if not isinstance(value, core.Tensor) or math.prod(value.shape) != 1:
                 raise RuntimeError("The function given to hessian should return a single element Tensor")
-            return tuple(_gradients([engine("reshape", value, ())], list(args), None))
+            if strict:
+                _be_strict(value, ())
+            gradients = _gradients([engine("reshape", value, ())], list(args), None)
+            if strict:
+                _need_curved(gradients)
+            return tuple(gradients)
 
-        found = functional.jacobian(first, inputs if isinstance(inputs, tuple) else (inputs,), create_graph)
+        found = functional.jacobian(first, inputs if isinstance(inputs, tuple) else (inputs,), create_graph, strict)
         return found if isinstance(inputs, tuple) else found[0][0]
 
     @staticmethod
     def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
         """The value, and v times the Jacobian."""
-        return _pulled(func, inputs, v, create_graph, lambda outputs, given: outputs)
+        return _pulled(func, inputs, v, create_graph, strict, lambda outputs, given: outputs)
 
     @staticmethod
     def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
         """The value, and v times the Hessian."""
-        return _pulled(func, inputs, v, create_graph, lambda outputs, given: _gradients(outputs, given, None))
+
+        def of(outputs: Any, given: Any) -> Any:
+            gradients = _gradients(outputs, given, None)
+            if strict:
+                _need_curved(gradients)
+            return gradients
+
+        return _pulled(func, inputs, v, create_graph, strict, of)
 
     hvp = vhp
 
@@ -345,14 +384,18 @@ class functional:  # noqa: N801 - a module
         """The value, and the Jacobian times v."""
         given, value, _ = _both(func, inputs)
         with scope(recording=True):
+            if strict:
+                _be_strict(value, given)
             pushed = _pushed(leaves(value), list(given), leaves(v) if v is not None else [Tensor.of(1.0)])
         return _ended((value, rebuilt(value, iter(pushed))), create_graph)
 
 
-def _pulled(func: Any, inputs: Any, v: Any, create_graph: bool, of: Callable[..., Any]) -> Any:
+def _pulled(func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool, of: Callable[..., Any]) -> Any:
     """The value, and v times the derivatives of what is made of it."""
     given, value, several = _both(func, inputs)
     with scope(recording=True):
+        if strict:
+            _be_strict(value, given)
         outputs = of(leaves(value), list(given))
         parts = _gradients(outputs, list(given), leaves(v) if v is not None else [Tensor.of(1.0) for _ in outputs])
     return _ended((value, tuple(parts) if several else parts[0]), create_graph)

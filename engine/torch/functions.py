@@ -1728,7 +1728,6 @@ for _sign in ("imatmul", "rmatmul"):
     give(f"__{_sign}__", lambda self, other: NotImplemented)
 give("__neg__", TORCH["neg"])
 give("__abs__", TORCH["abs"])
-give("__pos__", lambda self: self)
 give("__hash__", object.__hash__)
 
 

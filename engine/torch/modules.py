@@ -413,6 +413,12 @@ def _cond(A: Any, p: Any = None) -> Any:  # noqa: N803 - PyTorch's name
     return _matrix_norm(A, p) * _matrix_norm(engine("inv", A), p)
 
 
+def _matrix_power(A: Any, n: int) -> Any:  # noqa: N803 - PyTorch's name
+    if n < 0 and A.kind is not float64:
+        raise RuntimeError("linalg.inv: Expected a floating point or complex tensor as input. Got Long")
+    return engine("matrix_power", A, n)
+
+
 # The functions of torch.linalg, each with the names of its results, and of its node.
 _LINALG: dict[str, Callable[..., Any]] = {
     "qr Q R": extra.qr,
@@ -434,11 +440,12 @@ _LINALG: dict[str, Callable[..., Any]] = {
     "solve_triangular LinalgSolveTriangularBackward0": lambda x, b, *, upper: engine(
         "solve_triangular", x, b, lower=not upper
     ),
+    "matrix_power": _matrix_power,
     "matrix_norm": _matrix_norm,
     "vector_norm": _vector_norm,
     "norm": _norm,
 }
-_LINALG |= {name: partial(engine, name) for name in "inv det solve pinv matrix_power matmul".split()}
+_LINALG |= {name: partial(engine, name) for name in "inv det solve pinv matmul".split()}
 _LINALG["matrix_exp"] = partial(engine, "expm")
 
 

@@ -149,23 +149,28 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
 
 
 # What functions ask of their operands: those without truths, of floats alone, with a second operand that is no number,
-# of operands of one type, of so many axes at least, with places first, and with a target of classes or of floats.
+# of operands of one type, of so many axes at least, with places first, whose factors are whole where the operands are,
+# or are made so, and with a target of classes or of floats.
 _ASKED = {
     "no truths": "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 "
     "hardtanh softsign tanhshrink topk trace threshold addcmul mm mv bmm linear addmm tensordot einsum cross gcd lcm "
-    "positive trapezoid cumulative_trapezoid matrix_power max_pool2d",
+    "trapezoid cumulative_trapezoid matrix_power max_pool2d kthvalue cov corrcoef searchsorted bucketize",
     "floats": "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid "
-    "hypot logaddexp dist lerp matrix_rank cdist rand_like randn_like mse_loss smooth_l1_loss "
-    "frac nanmean histc det inv inverse matrix_exp eigh eigvalsh bernoulli multinomial normal gaussian_nll_loss "
+    "hypot logaddexp logcumsumexp dist lerp cdist rand_like randn_like mse_loss smooth_l1_loss "
+    "frac nanmean histc eigh eigvalsh bernoulli multinomial normal gaussian_nll_loss "
     "multi_margin_loss multilabel_soft_margin_loss fold grid_sample max_pool1d adaptive_max_pool1d avg_pool1d "
     "avg_pool2d local_response_norm",
+    "a matrix of floats": "solve inv det inverse cholesky qr svd svdvals slogdet logdet pinv lstsq cond matrix_exp "
+    "matrix_rank solve_triangular tensorsolve",
     "a float first": "huber_loss kl_div soft_margin_loss hinge_embedding_loss glu gumbel_softmax",
     "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "
     "matmul outer heaviside kron dot vdot inner cdist cross",
-    "alike": "heaviside cross prelu cdist lerp solve tensordot",
-    "two axes": "cdist matrix_rank matrix_norm",
+    "alike": "heaviside cross prelu cdist lerp tensordot",
+    "two axes": "cdist matrix_rank matrix_norm tril triu",
     "places": "embedding",
     "classes": "cross_entropy nll_loss",
+    "whole factors": "add sub addr",
+    "factors cut": "addmm addmv baddbmm addcmul",
     "a float target": "binary_cross_entropy binary_cross_entropy_with_logits kl_div",
 }
 _ASKING = {
@@ -192,6 +197,16 @@ def requirement(name: str) -> Callable[..., None] | None:
             raise RuntimeError(f"{name}: the tensors must have at least 2 dimensions")
         if "alike" in asked and len({*kinds}) > 1:
             raise RuntimeError(f"{name}(): expected operands of one type, but got {', '.join(map(repr, kinds))}")
+        if "a matrix of floats" in asked and kinds and kinds[0] is not float64:
+            got = "Bool" if kinds[0] is bool_ else "Long"
+            raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {got}")
+        if asked & {"whole factors", "factors cut"} and float64 not in kinds:
+            for word in {"alpha", "beta", "value"} & {*keywords}:
+                if isinstance(keywords[word], float):
+                    if "whole factors" in asked:
+                        told = f"argument {word} must not be a floating point number"
+                        raise RuntimeError(f"For integral input tensors, {told}.")
+                    keywords[word] = int(keywords[word])
         if "places" in asked and kinds[0] is not int64:
             raise RuntimeError(f"{name}(): Expected indices of type torch.int64, but got {kinds[0]}")
         target: Any = args[1] if len(args) > 1 else keywords.get("target")
