@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint, Instead
 from agrad.engine.units.table import AMBIGUOUS, LONG, SHORT, TABLE
@@ -18,7 +18,9 @@ NAMED = "N Pa J W C V F Ω Wb T H"  # what a result is shown in where its dimens
 _SUPERSCRIPT = str.maketrans("-0123456789/", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᐟ")
 DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _WORD = r"°?[A-Za-z_µμΩ\u2126Åö]+|°"
-_FACTOR = pattern(rf"({_WORD})(?:(?:\^|\*\*)\(?(-?\d+(?:/\d+)?)\)?|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?")
+# The power of a unit: `^2`, `**-1`, `^(1/3)`, `²`.
+POWER = r"(?:(?:\^|\*\*)(-?\d+(?![\w.])|\(-?\d+(?:/\d+)?\))|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))"
+_FACTOR = pattern(rf"({_WORD}){POWER}?")
 _NUMBER = pattern(r"(pi|\d[\d.]*(?:e-?\d+)?)(?:/(pi|\d[\d.]*)(?![\w.]))?\s*")
 
 
@@ -163,7 +165,7 @@ def _parts(text: str) -> Iterator[tuple[str, Fraction]]:
         found = _FACTOR.match(text, place)
         if found is None:
             raise AgradError("unit", f"`{text}` is not a unit")
-        yield found[1], sign * Fraction(found[2] or (found[3] or "1").translate(DIGITS))
+        yield found[1], sign * power_of(found)
         place = found.end()
         if grouped and text[place : place + 1] == ")":
             place, grouped = place + 1, False
@@ -181,6 +183,11 @@ def _parts(text: str) -> Iterator[tuple[str, Fraction]]:
         sign, place = (-1 if joint == "/" or grouped else 1), place + 1
     if grouped:
         raise AgradError("unit", f"`{text}` is not a unit: a bracket is open")
+
+
+def power_of(found: Any) -> Fraction:
+    """The power in a match whose second and third groups are those of `POWER`; 1 for none."""
+    return Fraction((found[2] or "1").strip("()") if not found[3] else found[3].translate(DIGITS))
 
 
 def _one(name: str) -> Unit:

@@ -257,7 +257,7 @@ class _Generator(Nodes):
         return found
 
     def _quantity(self, node: ast.Quantity, level: int) -> Any:
-        """A value with a unit, unless the first name of the unit has a value: then it is a product."""
+        """A value with a unit, unless the names of the unit have values: then it is a product."""
         span, names = node.span, syntax.units.names_in(node.unit)
         if self.is_own(names[0]):
             return self.expr(syntax.units.product(node), level)

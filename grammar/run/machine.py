@@ -874,10 +874,10 @@ class Machine:
         raise self.unknown(name, span)
 
     def on_valued(self, site: tuple[tuple[str, ...], Span]) -> bool:
-        """Whether the first name of a unit has a value, so that the unit is a product; notes what has both meanings."""
+        """Whether all names of a unit have values, so that it is a product; notes what has both meanings."""
         names, span = site
         both = [name for name in names if name in self.session.names and not self.given]
-        is_product = names[0] in both
+        is_product = len(both) == len(names)
         if both and self.is_first(span):
             meant = "a product" if is_product else "a unit"
             other = units.unit.word(names[0]) if is_product else ""

@@ -25,6 +25,8 @@ def of_python(machine: Any, error: Exception, frame: FrameType, place: Span) -> 
     name, (message, _, fix) = type(error).__name__, _text(error).partition("\n  fix: ")
     if isinstance(error, Large):
         name, message = "MemoryError", error.message
+    elif isinstance(error, SystemError) and "NULL without setting" in message:  # as `deque` without memory ends
+        return MemoryError()
     elif isinstance(error, RecursionError):
         message = f"{frame.f_code.co_name.strip('<>')}: calls are nested too deeply"
     kinds = {kind: tuple([getattr(real, one) for one in row.split()]) for kind, row in REACH["kinds"].items()}

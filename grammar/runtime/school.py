@@ -19,7 +19,10 @@ from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
 def function(word: str) -> Callable[..., Any]:
     """The function that a word is called on paper: `ln`, `sec`, `sind`."""
 
-    def called(x: Any) -> Any:
+    def called(*args: Any, **keywords: Any) -> Any:
+        if len(args) != 1 or keywords:
+            raise AgradError("arity", f"{word} takes one value, and got {len(args) + len(keywords)}: {word}(x)")
+        (x,) = args
         if word == "factorial":
             return factorial(x)
         if word in RECIPROCALS:

@@ -472,7 +472,7 @@ class Session:
     def _refuse_units(self, word: str, statement: ast.Statement) -> None:
         """Raise AgradError where a command of numbers alone is given a unit."""
         written = next((one for one in ast.nodes(statement) if isinstance(one, ast.Quantity)), None)
-        if written is not None and not {*syntax.units.names_in(written.unit)[:1]} & {*self.names}:
+        if written is not None and not {*syntax.units.names_in(written.unit)} <= {*self.names}:
             labels = [Label(written.span)]
             raise AgradError("unit", f"{word} takes numbers without units", labels=labels)
         if Units.exist:

@@ -40,7 +40,7 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 
 # Behind these a unit may stand; a bracket is one that is no call and no index. `d/dx` is none.
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
-_MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
+_MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
 _RAISED = rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")

@@ -11,14 +11,18 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax import ast
 
 _BLANK = re.compile(r"[ \t]*")
-_FACTOR = re.compile(r"(°?[A-Za-z_µμΩ\u2126Åö]+)(?![\w(\[])(?:(?:\^|\*\*)-?\d+(?![\w.])|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
-_ENDS = re.compile(r"(?![\w(\[.'\"])(?![ \t]*=(?!=))(?![ \t]*\()")
+_WORD = r"(°?[A-Za-z_µμΩ\u2126Åö]+)"
+_FACTOR = re.compile(rf"{_WORD}(?![(\[]|[^\W⁰¹²³⁴⁵⁶⁷⁸⁹]){unit.POWER}?")
+# A power that is none of a unit would be one of the number with the unit: `3 m^n`.
+_ENDS = re.compile(r"(?![\w(\[.'\"])(?![ \t]*=(?!=))(?![ \t]*(?:\(|\^|\*\*))")
+# Behind a number `in` is the inch where no list follows.
+_INCH = re.compile(r"[ \t]*(?:$|[\n)\],;#+*/^<>=!]|to\b)")
 
 
 def end_of_unit(text: str, start: int, reserved: Collection[str]) -> int:
     """The place behind the unit that begins here; `start` if there is none."""
-    blank = _BLANK.match(text, start)
-    end = _factor(text, blank.end() if blank else start, reserved)
+    begin = _BLANK.match(text, start).end()  # type: ignore[union-attr]
+    end = _factor(text, begin + 2 * text.startswith("1/", begin), reserved)
     while end and text[end : end + 1] and text[end] in "·⋅/ ":
         further = _group(text, end, reserved) or _factor(text, end + 1, reserved)
         if not further:
@@ -30,21 +34,22 @@ def end_of_unit(text: str, start: int, reserved: Collection[str]) -> int:
 def _factor(text: str, start: int, reserved: Collection[str]) -> int:
     """The end of one unit with its power; 0 if there is none."""
     found = _FACTOR.match(text, start)
-    if found is None or found[1] in reserved or not _ENDS.match(text, found.end()):
+    if found is None or not _ENDS.match(text, found.end()):
+        return 0
+    if found[1] in reserved and not (found[1] == "in" and _INCH.match(text, found.end())):
         return 0
     return found.end() if unit.find(found[1]) is not None or found[1] in table.AMBIGUOUS else 0
 
 
 def _group(text: str, start: int, reserved: Collection[str]) -> int:
     """The end of `/(kg·K)`; 0 if there is none."""
-    closed = text.find(")", start)
-    if not text.startswith("/(", start) or closed < 0:
-        return 0
-    parts = re.split("[·⋅*]", text[start + 2 : closed])
-    return closed + 1 if all(_factor(part, 0, reserved) == len(part) for part in parts) else 0
+    end = start + 1
+    while text[end : end + 1] in ("·⋅* " if end > start + 1 else "("):
+        end = _factor(text, end + 1, reserved)
+    return end + 1 if text[end : end + 1] == ")" else 0
 
 
-_PART = re.compile(r"/\(|[/)]|(°?[A-Za-z_µμΩ\u2126Åö]+)(?:(?:\^|\*\*)(-?\d+)|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?")
+_PART = re.compile(rf"/\(|[/)]|{_WORD}{unit.POWER}?")
 
 
 def names_in(text: str) -> list[str]:
@@ -62,8 +67,8 @@ def product(node: ast.Quantity) -> ast.Expr:
             continue
         span = Span(source, start + found.start(1), start + found.end(1))
         one: ast.Expr = ast.Name(found[1], span=span)
-        if power := int(found[2] or (found[3] or "1").translate(unit.DIGITS)) - 1:
-            one = ast.Binary("**", one, ast.Number(float(power + 1), span=span), None, span=span)
+        if (power := unit.power_of(found)) != 1:
+            one = ast.Binary("**", one, ast.Number(float(power), span=span), None, span=span)
         whole = Span(source, node.span.start, span.end)
         made = ast.Binary("/" if divides else "*", made, one, None, span=whole)
         divides = grouped

@@ -139,7 +139,7 @@ def test_an_answer_in_words_is_answered_in_a_terminal_too_and_a_slip_can_be_corr
 @pytest.mark.long
 @pytest.mark.parametrize(
     "line",
-    ["I don't know", "what is retain?", "z = 5y", "y''", "graph (z"],
+    ["I don't know", "what is retain?", "z = 5y)", "y'' =", "graph (z"],
 )
 def test_enter_hands_over_a_wrong_line_and_a_word_works_behind_it(terminal, line):
     one = terminal("3", rows=60, NO_COLOR="1")

@@ -3,13 +3,18 @@
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 from rows import each
 
 import agrad.engine as ag
+from agrad.engine.core.graph import Units
 from agrad.engine.units import unit
+from agrad.engine.units.quantity import infer
 from agrad.engine.units.table import AMBIGUOUS
+from agrad.grammar.session.session import Session
 
 # Names that pint reads as something else: with a prefix (`amps` is attometres per second there), by the survey foot that
 # was retired in 2022, of Gauss's system, or without a dimension of information.
@@ -45,6 +50,54 @@ def test_units_agree_with_pint():
             assert ours.to_si(1.0) == pytest.approx(ends[0])
         compared += 1
     assert compared > 270
+
+
+def base(registry, quantity):
+    """The number of pint's quantity in base units, and its dimension as here."""
+    found = registry.Quantity(quantity).to_base_units()
+    powers = {DIMENSIONS[key]: Fraction(power).limit_denominator(12) for key, power in found.dimensionality.items()}
+    return found.magnitude, powers
+
+
+def slope(function, x):
+    """A derivative by central differences of fourth order, which is good to ten digits for these steps."""
+    h = 1e-3 * x
+    return (8 * (function(x + h) - function(x - h)) - function(x + 2 * h) + function(x - 2 * h)) / (12 * h)
+
+
+FORMULAS = [line.split(" | ") for line in Path(__file__).with_name("physics.txt").read_text("utf-8").splitlines()]
+
+
+def test_formulas_with_units_and_all_their_gradients_agree_with_pint(monkeypatch):
+    pint = pytest.importorskip("pint")
+    registry = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
+    monkeypatch.setattr(Units, "exist", False)
+    functions = {name: getattr(np, name) for name in "sqrt exp log log10 sin cos tan tanh hypot".split()}
+    functions |= {"asin": np.arcsin, "atan": np.arctan, "atan2": np.arctan2, "pi": np.pi}
+    compared = 0
+    for text, values in [row for row in FORMULAS if len(row) == 2]:
+        given = dict(one.split("=") for one in values.split(", "))
+        session = Session()
+        for name, one in given.items():  # each in a session of its own, where no other name is in the way of a unit
+            (alone := Session()).run(f"var {name} = {one.replace('*', '·')}")
+            session.names[name] = alone.names[name]
+        session.run(f"result = {text}")
+        y = session.names["result"]
+        y.backward()
+        leaves = {name: session.names[name] for name in given}
+        theirs = {name: registry.Quantity(one) for name, one in given.items()}
+        code = compile(text.replace("^", "**"), text, "eval")
+        value, dim = base(registry, eval(code, functions | theirs))
+        assert float(y.value) == pytest.approx(value, rel=1e-12), text
+        assert {**(found.dim if (found := infer([y.node])[0]) else {})} == dim, text
+        for name, leaf in leaves.items():
+            at = {**functions, **theirs}
+            found = slope(lambda x, at=at, name=name, code=code: eval(code, at | {name: x}), theirs[name])
+            value, dim = base(registry, found)
+            assert float(leaf.grad.value) == pytest.approx(value, rel=1e-7, abs=1e-30), (text, name)
+            assert (leaf.node.grad_unit.dim if leaf.node.grad_unit else {}) == dim, (text, name)
+        compared += 1
+    assert compared >= 200
 
 
 def test_there_are_300_names():
