@@ -22,6 +22,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.solvers import fit_quality
+from agrad.engine.ops.solvers.errors_in_x import METHODS
 from agrad.engine.ops.solvers.fitting import Data, Errors, together
 from agrad.engine.ops.solvers.least_squares import Fit, Within
 from agrad.engine.ops.solvers.losses import LOSSES, Loss
@@ -39,11 +40,6 @@ from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, loads, replaced
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import List
-
-_METHODS = {
-    "orthogonal": "the true values are found together with the parameters",
-    "effective": "they add to the variance of what was measured",
-}
 
 
 class LastFit(NamedTuple):
@@ -158,7 +154,7 @@ def _plain(x: Any) -> Any:
         "tied": VALUE,
         "loss": dict.fromkeys(LOSSES, "as SciPy has it"),
         "beyond": VALUE,
-        "errors": _METHODS,
+        "errors": METHODS,
     },
 )
 def _fit(session: Session, call: Call) -> None:

@@ -18,7 +18,8 @@ from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.ops.solvers.least_squares import CLOSE, Fit, Within, fit, in_one
+from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
+from agrad.engine.ops.solvers.least_squares import Fit, Within, fit, in_one
 from agrad.engine.ops.solvers.sums import Covariance, Pieces, Total
 from agrad.engine.program.closed import settled
 from agrad.engine.program.ir import Program
@@ -29,7 +30,6 @@ from agrad.engine.values import Array, format_number, format_shape, np, shape_of
 _PIECE = 131_072  # points at once: their table is some megabytes
 _MANY = 20_000  # points, from which on the search begins with a sample of them
 _SAMPLE = 2_000  # points
-_TRUE = 200  # steps to the true values of x
 
 
 class Errors(NamedTuple):
@@ -122,7 +122,7 @@ def _columns(program: Program, count: int, size: int) -> list[int] | None:
 class Points:
     """A model of numbers, mapped over columns: the values of some points, with derivatives by all inputs.
 
-    `residual` makes another function of the value, the inputs, and `more` numbers of each point.
+    `by`: the place of an input, for the derivative by it instead of the value.
     """
 
     def __init__(
@@ -130,8 +130,7 @@ class Points:
         program: Program,
         columns: Sequence[int],
         examples: Sequence[Any],
-        residual: Callable[[Tensor, list[Tensor], list[Tensor]], Tensor] | None = None,
-        more: int = 0,
+        by: int | None = None,
     ) -> None:
         inputs = len(program.inputs)
         self.rows = inputs + 1
@@ -143,19 +142,19 @@ class Points:
             for place, x in zip(places, xs[inputs:], strict=False):
                 constants[place] = x.node  # type: ignore[call-overload]  # `inlined` takes nodes as values
             found = inlined(replace(program, constants=tuple(constants)), xs[:inputs])[0]
-            return found if residual is None else residual(found, xs[:inputs], xs[inputs + len(places) :])
+            return found if by is None else row(found, [xs[by]])[0]
 
         numbers = [0.0 if shape_of(x) else x for x in program.constants]
         same = key(replace(program, constants=tuple(numbers))), tuple(columns)  # a model is often fitted to other data
-        given = [*[float(np.ravel(x)[0]) for x in (*examples, *self.data)], *[1.0] * more]
+        given = [float(np.ravel(x)[0]) for x in (*examples, *self.data)]
         self.code = again(
-            Compiled, f"fit {len(examples)} {more} {same}", None, point, given, tuple(range(inputs)), AUTO, {}
+            Compiled, f"fit {len(examples)} {by} {same}", None, point, given, tuple(range(inputs)), AUTO, {}
         )
 
-    def at(self, inputs: Sequence[Any], here: Any, count: int, more: Sequence[Any] = ()) -> Array:
+    def at(self, inputs: Sequence[Any], here: Any, count: int) -> Array:
         """The derivatives by the inputs, row by row, and the values."""
         table = np.empty((self.rows, count))
-        given = [*inputs, *[column[here] for column in self.data], *more]
+        given = [*inputs, *[column[here] for column in self.data]]
         self.code.map(*[np.broadcast_to(x, count) for x in given], out=(table[-1], list(table[:-1])))
         return table
 
@@ -177,56 +176,26 @@ def _by_points(program: Program, columns: Sequence[int], start: Sequence[float],
 def _with_errors(
     program: Program, columns: Sequence[int], start: Sequence[float], y: Array, sigma: Any, errors: Errors
 ) -> ByPoints:
-    """The same where columns have uncertainties u: the residuals have the variance sigma**2 + sum((df/dx u)**2).
-
-    Orthogonal (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8, 1987): at the true values of x that are best for
-    the parameters, the residual and its slope are those of the tangent there, so that half of the least sum of squares
-    has exactly their slope. Effective (Orear, Am. J. Phys. 50, 1982): at the x that were measured, the variance being a
-    function of the parameters.
-    """
-    size = len(start)
-    examples = [*start, *errors.values]
+    """The same where columns have uncertainties of their own: see `errors_in_x.py`."""
+    size, examples = len(start), [*start, *errors.values]
     model = Points(program, columns, examples)
-
-    def residual(value: Tensor, inputs: list[Tensor], more: list[Tensor]) -> Tensor:
-        measured, variance, *u = more
-        for slope, one in zip(row(value, inputs[size:]), u, strict=True):
-            variance = variance + (slope * one) ** 2
-        found: Tensor = (value - measured) / variance**0.5
-        return found
-
-    def orthogonal(p: Array, here: Any, xs: list[Array], u: Array, s: Array) -> tuple[Array, Array]:
-        away = before = np.zeros(u.shape)
-        count, last = len(s), np.full(len(s), np.inf)
-        for _ in range(_TRUE):
-            table = model.at([*p, *(x + d for x, d in zip(xs, away, strict=True))], here, count)
-            slopes, left = table[size:-1], table[-1] - y[here]
-            square = (left / s) ** 2 + np.sum(np.divide(away, u, out=np.zeros(u.shape), where=u > 0) ** 2, axis=0)
-            table[-1] -= np.sum(slopes * away, axis=0)
-            variance = s**2 + np.sum((slopes * u) ** 2, axis=0)
-            aim = -(u**2) * slopes * (table[-1] - y[here]) / variance
-            worse = ~(square <= last * (1.0 + 1e-14))
-            aim = np.where(worse, (away + before) / 2.0, aim)
-            before, last = np.where(worse, before, away), np.where(worse, last, square)
-            if not np.any(np.abs(aim - away) > CLOSE * u):
-                break
-            away = aim
-        return table, np.sqrt(variance)
+    effective = errors.method == "effective"
+    bends = [Points(program, columns, examples, place) for place in range(size, len(examples)) if effective]
 
     def pieces(places: Sequence[Any], p: Array) -> Iterator[tuple[Array, Array, Any]]:
         for here in places:
             s = np.broadcast_to(sigma, y.shape)[here]
             xs, u = [x[here] for x in errors.values], np.stack([x[here] for x in errors.u])
-            if errors.method == "orthogonal":
-                table, spread = orthogonal(p, here, xs, u, s)
-            else:
-                table = model.at([*p, *xs], here, len(s))
-                spread = np.sqrt(s**2 + np.sum((table[size:-1] * u) ** 2, axis=0))
-                table[:size] = bent.at([*p, *xs], here, len(s), [y[here], s**2, *u])[:size] * spread
-            yield np.concatenate([table[:size], table[-1:]]), y[here], spread
 
-    if errors.method == "effective":
-        bent = Points(program, columns, examples, residual, 2 + len(errors.u))
+            def at(points: Points, xs: Sequence[Array]) -> Array:
+                return points.at([*p, *xs], here, len(s))  # noqa: B023  # called before the next piece
+
+            if effective:
+                table, spread = of_variance(at(model, xs), [at(bend, xs) for bend in bends], u, y[here], s)
+            else:
+                table, spread = at_true_values(partial(at, model), xs, u, y[here], s)
+            yield table, y[here], spread
+
     return pieces
 
 
