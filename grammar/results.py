@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from math import nan
 from typing import Any, Literal, TypeAlias
 
@@ -192,6 +192,11 @@ class Plot(Struct):
     log: tuple[bool, bool] = (False, False)
     right: tuple[float, float] | None = None
     across: tuple[float, float] | None = None
+
+    @property
+    def marks(self) -> list[int]:
+        """Of each curve, how many of points come before it: each of these has its own mark."""
+        return [*accumulate((curve.style == "points" for curve in self.curves[:-1]), initial=0)]
 
     def window_of(self, curve: Curve) -> tuple[float, float] | None:
         """The range of values that is shown of a curve; None for all."""

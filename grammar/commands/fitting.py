@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import inf, isfinite
 from typing import Any, NamedTuple
@@ -28,12 +28,12 @@ from agrad.engine.ops.solvers.least_squares import Fit, Within
 from agrad.engine.ops.solvers.losses import LOSSES, Loss
 from agrad.engine.ops.tables import Table
 from agrad.engine.text import Grid, in_lines
-from agrad.engine.values import Array, format_number, np, shape_of, size_of
+from agrad.engine.values import Array, coerce, format_number, np, shape_of, size_of
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command
 from agrad.grammar.commands.solving import TIED, plain
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.results import Estimated, Noted, Printed, text_of
+from agrad.grammar.results import Estimated, Noted
 from agrad.grammar.results import Table as Lines
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array
@@ -54,6 +54,7 @@ class LastFit(NamedTuple):
     u: Any  # of what was measured; None where that is not known
     found: Any = None  # the Fit itself
     within: Any = None  # what was asked of it
+    others: Sequence[LastFit] = ()  # the other sets of data
 
     def at(self, count: int, **others: Any) -> Any:
         """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
@@ -174,7 +175,7 @@ def _fit(session: Session, call: Call) -> None:
     example: x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit
     """
     asked = Asked.of(call)
-    names, function = asked.names, asked.models[0]
+    names = asked.names
     for model in asked.models:
         _note_constants(session, call, model)
     sigmas = _sigmas(call, asked.measured)
@@ -212,19 +213,19 @@ def _fit(session: Session, call: Call) -> None:
         kept = [name for name in names if name in CONSTANTS and name not in call.names]
         error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
         raise
-    dof = inf if found.is_weighted else float(found.dof)
-    values = _leaves(found, shapes, dof)
+    values = leaves_of(found, shapes)
     _follow(session, call, asked, found, values)
     others = asked.every(values)[len(values) :]
+    found = with_tied(found, dict(zip(asked.tied, others, strict=True)))
     for name, value in zip([*names, *asked.tied], [*values, *others], strict=True):
         session.machine.bind(call.names, name, value)
-    u = sigmas[0] if np.ndim(sigmas[0]) < 2 else np.sqrt(np.diag(sigmas[0]))
-    latest = last_fit(function, [*values, *others], dof, call.operand(1).span.text, data[0].y, u)
+    latest, *rest = [
+        last_fit(model, [*values, *others], _dof(found), call.operand(2 * place + 1).span.text, one.y, _deviations(one))
+        for place, (model, one) in enumerate(zip(asked.models, data, strict=True))
+    ]
     remember_entry(vars(session), "fit")
-    session.fit = latest._replace(found=found, within=within)  # for `plot fit` and `last fit`
+    session.fit = latest._replace(found=found, within=within, others=rest)  # for `plot fit` and `last fit`
     session.emit(Estimated(found))
-    for name, value in zip(asked.tied, others, strict=True):
-        session.emit(Printed(f"{name} = {text_of(value, session.settings)}"))
     _note_unused(session, call, asked, parts, values, [*chain(*[columns for _, columns in given])])
 
 
@@ -256,8 +257,24 @@ def _joined(xs: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _leaves(found: Fit, shapes: Sequence[Any], dof: float) -> list[Tensor]:
+def _deviations(data: Data) -> Any:
+    """The standard uncertainties of what was measured."""
+    return data.sigma if np.ndim(data.sigma) < 2 else np.sqrt(np.diag(data.sigma))
+
+
+def _dof(found: Fit) -> float:
+    """The degrees of freedom of the uncertainties of the parameters."""
+    return inf if found.is_weighted else float(found.dof)
+
+
+def with_tied(found: Fit, tied: Mapping[str, Any]) -> Fit:
+    """A fit with what its parameters give."""
+    return found._replace(tied={name: (coerce(_plain(x)), uncertainty(x)) for name, x in tied.items()})
+
+
+def leaves_of(found: Fit, shapes: Sequence[Any]) -> list[Tensor]:
     """The parameters as correlated uncertain values; those at their bounds are plain numbers."""
+    dof = _dof(found)
     ends = np.cumsum([size_of(shape) for shape in shapes])[:-1]
     split = [np.split(of, ends) for of in (found.values, found.u, found.free)]
     values = [
@@ -362,7 +379,15 @@ def _starts(call: Call, names: Sequence[str]) -> tuple[list[Any], list[tuple[flo
     for name in names:
         low, high = (number_of("fit", "a bound", end) for end in call.options.get(f"in {name}", (-inf, inf)))
         if not low < high:
-            raise call.wrong("domain", f"fit: the bounds of {name} end before they begin")
+            typed = call.node.span.text
+            ends = [re.escape(one.span.text) for one in call.option(f"in {name}").items]
+            turned = re.sub(rf"\b({name}\s+in\s+)({ends[0]})\s*\.\.\s*({ends[1]})", r"\1\3..\2", typed, count=1)
+            fixes = (
+                [turned]
+                if high < low
+                else [Hint(f"{name} = {format_number(low)} before the fit keeps it, without {name} after over")]
+            )
+            raise call.wrong("domain", f"fit: the bounds of {name} end before they begin", *fixes)
         value = call.options.get(f"from {name}", call.names.get(name))
         start = None if value is None else plain(call, name, value)
         if start is None or len(shape_of(start)) > 1:

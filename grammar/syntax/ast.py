@@ -6,7 +6,7 @@ by recursion; `repr`, `==` and `hash` of a node do not look at its children.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias, dataclass_transform
 
 from agrad.engine.struct import StructType
@@ -442,6 +442,11 @@ def nodes(tree: object) -> Iterator[Node]:
         elif isinstance(part, Node):
             yield part
             waiting += [getattr(part, name) for name in type(part).fields]
+
+
+def standing_for(trees: Mapping[str, Expr]) -> Callable[[Any], Any]:
+    """For `replaced`: names stand for trees."""
+    return lambda node: trees.get(node.id) if isinstance(node, Name) else None
 
 
 def replaced(tree: Any, change: Callable[[Any], Any]) -> Any:

@@ -688,7 +688,7 @@ class Builder:
         bounds = {one.name: one.default for one in changed if isinstance(one, s.Parameter)}
         each = [s.Name(one.name, span=one.span) if isinstance(one, s.Parameter) else one for one in changed]
         names = tuple({name.id: name for name in each}.values())
-        tied = dict(self.keywords(given.pop("tied").items)) if "tied" in given else {}
+        tied = self.ties(given.pop("tied").items) if "tied" in given else {}
         if twice := [name for name in names if name.id in tied]:
             raise syntax_error("repeated keyword", twice[0].span, name=twice[0].id)
         start = dict(self.keywords(given.pop("from").items)) if "from" in given else {}
@@ -705,6 +705,16 @@ class Builder:
         if tied:
             options.append(("tied", s.String(" ".join(tied), span=ties[0].span)))
         return self.command(parts, [*pairs, *ties], [*given.items(), *options])
+
+    def ties(self, items: Parts) -> dict[str, s.Expr]:
+        """Names, each of which may use those before it, and what they stand for."""
+        given, tied = dict(self.keywords(items)), dict[str, s.Expr]()
+        for name, value in given.items():
+            tied[name] = s.replaced(value, s.standing_for(tied))
+            for one in s.loads(tied[name]):
+                if one.id in given:
+                    raise syntax_error("tied before", one.span, name=one.id)
+        return tied
 
     def bounded(self, parts: Parts) -> s.Parameter:
         """`a in 0..1`."""

@@ -9,8 +9,9 @@ no digits are lost as in the normal equations. The data need not be in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite, log, nan, pi, sqrt
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import correlations
@@ -20,7 +21,7 @@ from agrad.engine.ops.solvers.implicit import newton
 from agrad.engine.ops.solvers.losses import Loss
 from agrad.engine.ops.solvers.sums import Ask, Pieces, Total, summed
 from agrad.engine.text import Grid, counted, in_lines
-from agrad.engine.values import Array, format_number, format_uncertain, np
+from agrad.engine.values import Array, Value, format_number, format_uncertain, format_value, np
 
 _MOST = 2000  # evaluations
 CLOSE = 3e-13  # relative step at which the last search ends
@@ -54,6 +55,7 @@ class Fit(NamedTuple):
     logs: float = 0.0  # sum of the logarithms of the variances of what was measured
     passes: Any = None
     pieces: Pieces | None = None  # of the whole data, where they are at hand
+    tied: Mapping[str, tuple[Value, Value | None]] = MappingProxyType({})  # what parameters give, with its uncertainty
 
     def points(self) -> list[tuple[Array, Array, Any]]:
         """The pieces of the data at these parameters."""
@@ -103,6 +105,7 @@ class Fit(NamedTuple):
             f"{name} = {format_uncertain(value, u)}" if is_free else f"{name} = {format_number(value)}, at its bound"
             for name, value, u, is_free in named
         ]
+        told += [f"{name} = {format_value(value, 10, u)}" for name, (value, u) in self.tied.items()]
         parts: list[str | Grid] = ["\n".join(told), ""]
         if len(self.names) > 1:
             table = [[name, *[f"{r:.3f}" for r in row]] for name, row in zip(self.names, self.correlation, strict=True)]
@@ -133,6 +136,7 @@ class Fit(NamedTuple):
         named = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
             "parameters": {name: {"value": value, "u": u} for name, value, u in named},
+            **({"tied": {name: {"value": x, "u": u} for name, (x, u) in self.tied.items()}} if self.tied else {}),
             **{name: getattr(self, name) for name in ("rss", "chi2", "dof", "r2")},
             **{name: value for name, value in self.statistics().items() if name in _TOLD and isfinite(value)},
             "correlation": self.correlation.tolist(),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import cycle, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.graph import alive, roots_of
@@ -423,11 +423,50 @@ def _places(x: Array, log: bool) -> Array:
     return np.linspace(np.min(x), np.max(x), _PLACES)
 
 
+class Drawn(NamedTuple):
+    """A set of data in the picture of a fit: its points, and the curve of a model, with half the width of its band."""
+
+    name: str
+    model: str
+    axis: str
+    x: Array
+    y: Array
+    u: Sequence[float]
+    residuals: Array
+    places: Array
+    curve: Array
+    half: Array
+
+
+def of_sets(sets: Sequence[Drawn]) -> Plot:
+    """The picture of sets of data."""
+    curves, below, gap = list[Curve](), list[Curve](), [np.nan]
+    for one in sets:
+        of = f" of {one.name}" if len(sets) > 1 else ""
+        band = np.concatenate([one.curve + one.half, gap, one.curve - one.half]).tolist()
+        places = one.places.tolist()
+        curves += [
+            Curve(one.name, one.x.tolist(), one.y.tolist(), "points", u=one.u),
+            Curve(one.model, places, one.curve.tolist()),
+            Curve(f"{100 * _COVERAGE:g} % confidence{of}", [*places, *gap, *places], band, "dashes"),
+        ]
+        below.append(Curve(f"residuals{of}", one.x.tolist(), one.residuals.tolist(), "points", u=one.u))
+    axes = dict.fromkeys(one.axis if len(sets) == 1 else one.axis.partition("[")[0] for one in sets)
+    axis = ", ".join(axes)
+    return Plot(tuple(curves), axis, below=Plot(tuple(below), axis))
+
+
 def picture(fit: LastFit, log: bool = False) -> Plot:
-    """The data and the curve over the vector that the model uses, or over the index if there are several or none.
+    """Each set of data and its curve over the vector that its model uses, or over the index if there are several or
+    none. What is known of parameters is not drawn beside other sets.
 
     With `log`, the places of the curve are as dense as a logarithmic axis shows them.
     """
+    sets = [_set(one, log) for one in (fit, *fit.others)]
+    return of_sets([one for one in sets if len(one.x) > 1] or sets[:1])
+
+
+def _set(fit: LastFit, log: bool) -> Drawn:
     value = fit.at(len(fit.y))
     used = {name: as_array(value) for name, value in fit.used.items()}
     vectors: dict[str, Any] = {
@@ -440,14 +479,6 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
         some, places = dense[::2], _places(x, log)
         if np.allclose(fit.at(len(some), **{axis: tensor(some)}).value, curve.value[::2], rtol=1e-9, atol=0):
             dense, curve = places, fit.at(len(places), **{axis: tensor(places)})
-    middle, half = curve.value, coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
+    half = coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
     u = () if fit.u is None else np.broadcast_to(fit.u, fit.y.shape).tolist()
-    gap = [np.nan]
-    band = np.concatenate([middle + half, gap, middle - half]).tolist()
-    curves = (
-        Curve(fit.name, x.tolist(), fit.y.tolist(), "points", u=u),
-        Curve(fit.model.__name__, dense.tolist(), middle.tolist()),
-        Curve(f"{100 * _COVERAGE:g} % confidence", [*dense.tolist(), *gap, *dense.tolist()], band, "dashes"),
-    )
-    below = Plot((Curve("residuals", x.tolist(), (fit.y - value.value).tolist(), "points", u=u),), axis)
-    return Plot(curves, axis, below=below)
+    return Drawn(fit.name, fit.model.__name__, axis, x, fit.y, u, fit.y - value.value, dense, curve.value, half)

@@ -14,7 +14,7 @@ from agrad.engine.values import format_number
 from agrad.grammar.commands.registry import wrong
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
-from agrad.grammar.results import Plot, edges
+from agrad.grammar.results import Curve, Plot, edges
 from agrad.grammar.syntax.errors.messages import corrected
 
 # What the endings of files stand for, and without the date of the file: the same plot is the same file.
@@ -25,8 +25,9 @@ _STYLES: dict[str, dict[str, Any]] = {
     "line": {},
     "dots": {"linestyle": ":", "linewidth": 2},
     "dashes": {"linestyle": "--"},
-    "points": {"linestyle": "", "marker": "o", "markersize": 4},
+    "points": {"linestyle": "", "markersize": 4},
 }
+_MARKS = "osD^vP"  # of points
 
 
 def form_of(path: str, place: Span) -> str:
@@ -75,10 +76,10 @@ def _draw(axes: Any, plot: Plot) -> None:
     up = 0 if plot.log[1] else _exponent(shown)
     right = axes.twinx() if plot.right is not None else axes
     lines = []
-    for number, curve in enumerate(plot.curves):
+    for number, (curve, mark) in enumerate(zip(plot.curves, plot.marks, strict=True)):
         into, unit, colour = (right, 0, f"C{number}") if curve.right else (axes, up, f"C{number}")
         x, y = _shifted(curve.x, across), _shifted(curve.y, unit)
-        lines += into.plot(x, y, color=colour, **_STYLES[curve.style])
+        lines += into.plot(x, y, color=colour, **_STYLES[curve.style] | _marked(curve, mark))
         if curve.u:
             into.errorbar(x, y, _shifted(curve.u, unit), fmt="none", ecolor=colour, elinewidth=1, capsize=2)
         if curve.style != "points":
@@ -98,6 +99,10 @@ def _draw(axes: Any, plot: Plot) -> None:
     axes.grid(alpha=0.3)
     names = [curve.name for curve in plot.curves]  # of which a legend leaves out those that begin with a line below
     axes.legend(lines, [f" {name}" if name.startswith("_") else name for name in names])
+
+
+def _marked(curve: Curve, mark: int) -> dict[str, str]:
+    return {"marker": _MARKS[mark % len(_MARKS)]} if curve.style == "points" else {}
 
 
 def _alone(y: Sequence[float]) -> list[int]:

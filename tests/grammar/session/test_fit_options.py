@@ -34,6 +34,41 @@ def test_a_tied_parameter_is_what_the_others_give():
     assert value(session, "p.data") == pytest.approx(value(session, "a.data"))
 
 
+def test_what_is_tied_may_use_what_is_tied_before_it_and_no_name_that_is_tied_later():
+    session = Session()
+    text = f"{DATA}c = 7; d = 9; fit y ~ a*x + c + d over a from a=1 tied "
+    lines = said(f"{text}c = 2*a, d = c + 1", session)
+    a, a_u = value(session, "a"), value(session, "a.u")
+    np.testing.assert_allclose([value(session, "c"), value(session, "d")], [2 * a, 2 * a + 1])
+    assert value(session, "d.u") == pytest.approx(2 * a_u)
+    assert "d = " in "".join(lines)
+    for ties in ("d = c + 1, c = 2*a", "c = c + 1, d = 1"):
+        assert error(f"{text}{ties}").message == "c is tied, and may be used only in what is tied after it"
+
+
+def test_a_picture_of_several_sets_of_data_has_all_of_them_and_no_priors():
+    session, found = Session(), []
+    said(
+        DATA
+        + "t = [0.5, 1.5]; z = [4.0, 3.0]; fit y ~ a*exp(-b*x), z ~ c*exp(-b*t), [0.5, 0.6] ~ b over a, b, c from a=1, b=1, c=4",
+        session,
+    )
+    session.run("plot fit", found.append)
+    (plot,) = found
+    assert [curve.name for curve in plot.curves[::3]] == ["y", "z", "[0.5, 0.6]"]
+    assert [mark for mark, curve in zip(plot.marks, plot.curves, strict=True) if curve.style == "points"] == [0, 1, 2]
+    assert [curve.name for curve in plot.below.curves] == [
+        "residuals of y",
+        "residuals of z",
+        "residuals of [0.5, 0.6]",
+    ]
+    said("y = normal(y, 0.1); z = normal(z, 0.1); fit y ~ a*x, z ~ b*t, 2 ± 1 ~ a over a, b from a=1, b=1", session)
+    found.clear()
+    session.run("plot fit", found.append)
+    assert [curve.name for curve in found[0].curves[::3]] == ["y", "z"]
+    np.testing.assert_allclose(found[0].below.curves[1].y, value(session, "(z - b*t).data"), atol=1e-12)
+
+
 def test_a_parameter_may_be_a_vector():
     session = Session()
     said(DATA + "X = [[1, x[i]] for i in range(6)]; w = [1, 1]; fit y ~ X @ w over w; W = w", session)
@@ -107,7 +142,9 @@ def test_last_fit_says_more_and_makes_a_table_of_the_points():
 
 def test_what_fit_refuses():
     assert "outside of 0..1" in error(f"{DATA}fit y ~ a*x over a in 0..1 from a=2").message
-    assert "end before they begin" in error(f"{DATA}fit y ~ a*x over a in 1..0").message
+    turned = error(f"{DATA}fit y ~ a*x over a in 1..0")
+    assert "end before they begin" in turned.message
+    assert turned.fixes == ["fit y ~ a*x over a in 0..1"]
     assert "no column of the model has uncertainties" in error(f"{DATA}{FIT} errors effective").message
     assert "beyond is an option of a loss" in error(f"{DATA}{FIT} beyond 3").message
     assert "have uncertainties, and others have none" in error(f"{DATA}fit y ~ a*x, 3 ± 1 ~ a over a from a=1").message
