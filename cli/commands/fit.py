@@ -7,21 +7,33 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import click
 
 import agrad
 from agrad.cli import arguments
-from agrad.cli.arguments import Limits, Line, Options, argument, declared, group, many, option
+from agrad.cli.arguments import Limits, Line, Options, argument, declared, flag, group, many, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name
 from agrad.cli.arguments.options import Reading, TableCommand, opened, require_readable, split
+from agrad.cli.data.fit_work import MEASURED, MODEL, OF_X, SIGMA, Wishes
 from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
 from agrad.cli.output import printer, tell
 from agrad.engine.errors import AgradError, Note
+from agrad.engine.ops.solvers.errors_in_x import METHODS
+from agrad.engine.ops.solvers.fit_quality import Told, profile
 from agrad.engine.ops.solvers.losses import LOSSES
+from agrad.engine.text import Grid
 from agrad.grammar.commands.fitting import mistaken_constants
 from agrad.grammar.results import Estimated
 from agrad.grammar.session.inputs import open_names
+
+if TYPE_CHECKING:
+    from agrad.cli.data.fit_work import FitBench
+    from agrad.engine.core.tensor import Tensor
+    from agrad.engine.ops.solvers.least_squares import Fit
+    from agrad.grammar.session.report import Section, Writer
 
 
 class Asked(Options):
@@ -42,10 +54,18 @@ class Asked(Options):
     beyond: str | None = option(
         "--beyond", "R", "The residual from which on it counts them less, in units of --sigma if that is given: 1."
     )
+    tied: tuple[str, ...] = many("--tied", "NAME=EXPR", "What parameters give, such as c=2*a. May be repeated.")
+    of_x: tuple[str, ...] = many(
+        "--sigma-x", "NAME=EXPR", "The standard uncertainty of a column of MODEL, which --sigma goes with."
+    )
+    method: str | None = option("--errors", tuple(METHODS), "How those are used: orthogonal, if nothing is said.")
     where: str | None = option("--where", "EXPR", "Fit only the rows in which this is true.")
+    profile: bool = flag("--profile", "Intervals by the profile likelihood, too, for a model that is curved.")
+    points: bool = flag("--points", "With --json: what is predicted for each row, residuals, leverage and bands.")
     out: str | None = arguments.file_option(
         "-o", "A file for all rows that were fitted, with what is predicted, residuals, leverage and bands.", "OUT"
     )
+    report: str | None = arguments.file_option("--report", "A report: .html, .md, .tex or .pdf.", "FILE")
     given: tuple[str, ...] = constants_option
     reading: Reading = group(Reading)
     as_json: bool = arguments.json_option
@@ -56,11 +76,11 @@ class Asked(Options):
 def command(asked: Asked) -> int:
     """Fit MODEL to the rows of DATA, by least squares.
 
-    The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over. It prints these with their
-    standard uncertainties and correlations; -o writes what is predicted for each row, its residual, standardized
-    residual and leverage, and the 95 % bands of the model and of another measurement. DATA is read once for each step,
-    so that it may be larger than memory: a file, a folder of files, or 'data/*.parquet'. The exit code is 1 where the
-    search does not converge.
+    The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over; -D holds a parameter at a
+    number. It prints these with their standard uncertainties and correlations; -o writes what is predicted for each
+    row, its residual, standardized residual and leverage, the 95 % bands of the model and of another measurement, and
+    the derivatives of the parameters by what was measured. DATA is read once for each step, so that it may be larger
+    than memory: a file, a folder of files, or 'data/*.parquet'. The exit code is 1 where the search does not converge.
 
     \b
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
@@ -68,56 +88,117 @@ def command(asked: Asked) -> int:
     agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1
     agrad fit "a*height" examples/chunks.csv --y price --over a=1 --bounds a=0..5
     """
-    if len(asked.words) != 2:
-        raise click.UsageError("a model and a file are needed")
-    model, path = asked.words
-    if path == "-":
-        raise click.UsageError("fit reads its data several times, so that they must be in a file")
-    measured = asked.measured
-    if measured is None and "~" in model:
-        measured, model = map(str.strip, model.split("~", 1))
-    elif measured is None and re.search(r"(?<![=<>!])=(?!=)", model):
-        line = Line.typed()
-        fix = line.changed({line.place(model): [model.replace("=", "~", 1)]})
-        raise Wrong("a model has ~ between what was measured and its formula", fix)
+    model, measured, path = _words(asked)
     if measured is None or not asked.start:
         raise _incomplete(model, measured, asked)
     start = split(",".join(asked.start))
     if bare := [name for name in start if name.isidentifier()]:
         raise _without_start(bare[0], start, asked.start)
-    texts = texts_by_name("--over", start)
+    formulas, wishes = _wishes(asked, model, measured, texts_by_name("--over", start))
     constants = texts_by_name("-D", asked.given)
     require_readable(asked.reading)
     limit_memory(asked.limits.memory, statements=False)
-
-    ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
-    formulas = {"model": model, "--y": measured, "--sigma": asked.sigma}
-    ask = agrad.cli.data.request.Asked(
-        {title: text for title, text in formulas.items() if text is not None},
-        False,
-        constants,
-        [*texts],
-        where=asked.where,
-    )
-    bounds, loss = _bounds(asked, texts), _loss(asked)
+    uncertain = texts_by_name("--sigma-x", asked.of_x)
+    ask = agrad.cli.data.request.Asked(formulas, False, constants, [*wishes.start, *uncertain], where=asked.where)
+    write_report = _writer(asked.report) if asked.report is not None else None
     if asked.out is not None:
         agrad.cli.data.writers.form_for(asked.out, False)
+    ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
         files = agrad.cli.data.parts.inputs(path)
         work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
-        bench = agrad.cli.data.work.FitBench(work, texts, bounds, loss, os.cpu_count() or 1, ends)
+        bench = agrad.cli.data.fit_work.FitBench(work, wishes, os.cpu_count() or 1, ends)
         bench.run(bench.prepare)
         bench.run(bench.find_example)
-        found = bench.run(bench.fit)
+        found, values = bench.run(bench.fit)
     for name, message in mistaken_constants(model):
-        if name not in {*texts, *constants, *bench.table.names}:
+        if name not in {*wishes.start, *wishes.tied, *constants, *bench.table.names}:
             tell(Note(message, fixes=[again("--over", f"{name}=1")]))
     if found.problem and not asked.as_json:
         raise found.failure("--over with other values starts elsewhere")
-    if asked.out is not None and not found.problem:
+    printed = printer(bench.sessions.first.settings, "json" if asked.as_json else "text")
+    if found.problem:
+        printed(Estimated(found))
+        return 1
+    if asked.out is not None:
         bench.run(partial(bench.write, found, asked.out))
-    printer(bench.sessions.first.settings, "json" if asked.as_json else "text")(Estimated(found))
-    return 1 if found.problem else 0
+    bench.run(lambda: printed(Estimated(_told(asked, bench, found))))
+    if write_report is not None and asked.report is not None:
+        sections = bench.run(lambda: _sections(asked, bench, found, values, (measured, model)))
+        write_report(asked.report, sections, "Report")
+    return 0
+
+
+def _words(asked: Asked) -> tuple[str, str | None, str]:
+    """The model, what was measured if that is said, and the file. Raises click.UsageError."""
+    if len(asked.words) != 2:
+        raise click.UsageError("a model and a file are needed")
+    model, path = asked.words
+    if path == "-":
+        raise click.UsageError("fit reads its data several times, so that they must be in a file")
+    if asked.measured is not None:
+        return model, asked.measured, path
+    if "~" in model:
+        measured, model = map(str.strip, model.split("~", 1))
+        return model, measured, path
+    if re.search(r"(?<![=<>!])=(?!=)", model):
+        line = Line.typed()
+        fix = line.changed({line.place(model): [model.replace("=", "~", 1)]})
+        raise Wrong("a model has ~ between what was measured and its formula", fix)
+    return model, None, path
+
+
+def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> tuple[dict[str, str], Wishes]:
+    """The formulas by their titles, and what is asked of the fit. Raises click.UsageError."""
+    of_x, tied = texts_by_name("--sigma-x", asked.of_x), texts_by_name("--tied", asked.tied)
+    if twice := [name for name in of_x if name in (*start, *tied)]:
+        raise click.UsageError(f"--sigma-x: {twice[0]} is a parameter, and no column")
+    if twice := [name for name in tied if name in start]:
+        raise click.UsageError(f"--tied: {twice[0]} is a parameter of --over, too")
+    for name in (*of_x, *tied):
+        if name not in {*open_names(model), *chain.from_iterable(map(open_names, tied.values()))}:
+            raise click.UsageError(f"{name} is not in {model}")
+    if asked.method is not None and not of_x:
+        raise Wrong("--errors is for columns that have uncertainties", again("--sigma-x", "x=0.1"))
+    if of_x and asked.sigma is None:
+        raise Wrong("--sigma-x goes with --sigma: the uncertainty of what was measured", again("--sigma", "0.1"))
+    if asked.points and not asked.as_json:
+        raise Wrong("--points is for --json", again("--json"), again("-o", "points.csv"))
+    formulas = {MODEL: model, MEASURED: measured, SIGMA: asked.sigma} | {f"{OF_X}{x}": u for x, u in of_x.items()}
+    known = {title: text for title, text in formulas.items() if text is not None}
+    return known, Wishes(start, _bounds(asked, start), tied, _loss(asked), asked.method or "orthogonal")
+
+
+def _writer(path: str) -> Writer:
+    """What writes a report. Raises AgradError of kind `file`, with whole lines as its fixes."""
+    words = Line.typed().words
+
+    def fix(other: str) -> str:
+        return typed("fit", *[word.replace(path, other) if word.endswith(path) else word for word in words])
+
+    return agrad.grammar.session.report.writer(path, fix)
+
+
+def _told(asked: Asked, bench: FitBench, found: Fit) -> Told:
+    """The fit with all that is asked to be said of it."""
+    intervals = profile(found, bench.within) if asked.profile else ()
+    return Told(found, intervals=intervals, is_alone=False, has_points=asked.points)
+
+
+def _sections(
+    asked: Asked, bench: FitBench, found: Fit, values: Sequence[Tensor], formulas: tuple[str, str]
+) -> list[Section]:
+    """What a report says: the data, the fit, and how to compute it again."""
+    report, (measured, model) = agrad.grammar.session.report, formulas
+    options = ("--sigma", asked.sigma), *[("--sigma-x", one) for one in asked.of_x], ("--where", asked.where)
+    rows = [["data", asked.words[1]], ["rows", str(found.dof + int(found.free.sum()))]]
+    rows += [[option, text] for option, text in options if text is not None]
+    free = [x for x, one in zip(values, found.free, strict=True) if one]
+    return [
+        report.Section("What was measured", [Grid([["what", ""], *rows])]),
+        report.of_fit([f"{measured} ~ {model}"], found, free, bench.picture(found, measured, model)),
+        *report.closing(typed("fit", *Line.typed().words)),
+    ]
 
 
 def _bounds(asked: Asked, known: Collection[str]) -> dict[str, tuple[str, str]]:

@@ -74,15 +74,16 @@ class Sessions:
 
     def __init__(self, ask: Asked, ends: Callable[[Any], None], seed: int | None = None) -> None:
         self.ask, self.ends, self.seed = ask, ends, seed
-        self.values = {title: self._read(text, f"-e {title}=…" * ask.named) for title, text in ask.formulas.items()}
+        self.values = {title: self.read(text, f"-e {title}=…" * ask.named) for title, text in ask.formulas.items()}
         formulas = ask.formulas.items() if ask.order > 1 else ()
-        self.parts = {title: [self._read(text, "", name) for name in ask.wrt] for title, text in formulas}
-        self.where = self._read(ask.where, "--where") if ask.where is not None else None
+        self.parts = {title: [self.read(text, "", name) for name in ask.wrt] for title, text in formulas}
+        self.where = self.read(ask.where, "--where") if ask.where is not None else None
         self.first = next(iter(self.values.values()))
         self.whole: dict[str, float] = {}
         self.constants = {name: self.first.names[name] for name in ask.constants}
 
-    def _read(self, text: str, word: str, by: str = "") -> Any:
+    def read(self, text: str, word: str, by: str = "") -> Any:
+        """A session for an expression, or for its derivative by a column."""
         session = Rowwise()
         if self.seed is not None:
             session.seed(self.seed)
@@ -90,9 +91,10 @@ class Sessions:
         with noted(word) if word else nullcontext():
             session.read(text)
         session.by = by
-        return self._given(session)
+        return self.given(session)
 
-    def _given(self, session: Any) -> Any:
+    def given(self, session: Any) -> Any:
+        """A session, with the constants."""
         for name, value in self.ask.constants.items():
             with noted(f"-D {name}={value}"):
                 session.give(name, value)
@@ -117,7 +119,7 @@ class Sessions:
         calls: dict[str, tuple[str, Any]] = {}
         for session in everyone:
             session.whole_columns(ask.whole, calls)
-        inner = [self._given(session) for _, session in calls.values()]
+        inner = [self.given(session) for _, session in calls.values()]
         for session in [*everyone, *inner, *([self.where] if self.where else [])]:
             session.name_columns(table.quoted())
         where = RowFormula(table, self.where, "where") if self.where is not None else None
@@ -154,7 +156,7 @@ class Output:
 
 # A formula over the rows of a table: what it needs of it, and the columns of its results.
 
-_UNCERTAIN = "an uncertainty is a number that is 0 or positive"
+UNCERTAIN = "an uncertainty is a number that is 0 or positive"
 
 
 class RowFormula:
@@ -207,7 +209,7 @@ class RowFormula:
         with suppress(ValueError):
             if float(text) >= 0.0:
                 return float(text)
-        raise AgradError("domain", f"--u {name}={text}: {_UNCERTAIN}, or @ and a column")
+        raise AgradError("domain", f"--u {name}={text}: {UNCERTAIN}, or @ and a column")
 
     @property
     def columns(self) -> list[str]:
@@ -258,7 +260,7 @@ class RowFormula:
         given = {name: of if isinstance(of, float) else piece.columns[of] for name, of in self.uncertain.items()}
         for name, u in given.items():
             if np.min(u, initial=0.0) < 0.0:
-                raise AgradError("domain", f"--u {name}: {_UNCERTAIN}", **piece.place(int(np.argmin(u))))
+                raise AgradError("domain", f"--u {name}: {UNCERTAIN}", **piece.place(int(np.argmin(u))))
         return reduce(np.hypot, [slopes[self.wrt.index(name)] * u for name, u in given.items()])
 
 

@@ -27,14 +27,12 @@ from agrad.engine.ops.solvers.fitting import Data, Errors, together
 from agrad.engine.ops.solvers.least_squares import Fit, Within
 from agrad.engine.ops.solvers.losses import LOSSES, Loss
 from agrad.engine.ops.tables import Table
-from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, coerce, format_number, np, shape_of, size_of
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command
 from agrad.grammar.commands.solving import TIED, plain
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Estimated, Noted
-from agrad.grammar.results import Table as Lines
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, loads, replaced
@@ -380,7 +378,8 @@ def _starts(call: Call, names: Sequence[str]) -> tuple[list[Any], list[tuple[flo
         low, high = (number_of("fit", "a bound", end) for end in call.options.get(f"in {name}", (-inf, inf)))
         if not low < high:
             typed = call.node.span.text
-            ends = [re.escape(one.span.text) for one in call.option(f"in {name}").items]
+            pair: Any = call.option(f"in {name}")
+            ends = [re.escape(one.span.text) for one in pair.items]
             turned = re.sub(rf"\b({name}\s+in\s+)({ends[0]})\s*\.\.\s*({ends[1]})", r"\1\3..\2", typed, count=1)
             fixes = (
                 [turned]
@@ -459,16 +458,9 @@ def _last(session: Session, call: Call) -> None:
     coverage = number_of("last", "coverage", call.options.get("coverage", fit_quality.COVERAGE))
     if not 0.0 < coverage < 1.0:
         raise call.wrong("domain", "last fit: coverage is between 0 and 1")
-    rows = [[name, format_number(value, 6)] for name, value in found.statistics().items() if isfinite(value)]
-    parts: list[str | Grid] = [Grid(rows, [1])]
-    if "profile" in call.options:
-        ends = fit_quality.profile(found, latest.within, coverage)
-        table = [[name, *[format_number(end, 6) for end in pair]] for name, pair in zip(found.names, ends, strict=True)]
-        parts += ["", Grid([[f"profile, {100 * coverage:g} %", "low", "high"], *table], [1, 2])]
+    intervals = fit_quality.profile(found, latest.within, coverage) if "profile" in call.options else ()
+    told = fit_quality.Told(found, coverage, intervals)
     if "as" in call.options:
-        inverse = fit_quality.derivatives(found)
-        pieces = [fit_quality.of_points(found, *one, coverage, inverse) for one in found.points()]
-        columns = {name: tensor(np.concatenate([piece[name] for piece in pieces])) for name in pieces[0]}
-        name = str(call.options["as"])
-        session.machine.bind(call.names, name, Table(columns, columns.values(), "the fit"))
-    session.emit(Lines(in_lines(parts)))
+        columns = {name: tensor(column) for name, column in told.points().items()}
+        session.machine.bind(call.names, str(call.options["as"]), Table(columns, columns.values(), "the fit"))
+    session.emit(Estimated(told))

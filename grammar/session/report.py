@@ -29,6 +29,8 @@ from agrad.engine.core.graph import by_seq
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.interop.notebook import table
+from agrad.engine.ops.solvers.fit_quality import Told
+from agrad.engine.ops.solvers.least_squares import Fit
 from agrad.engine.text import Grid, printable
 from agrad.engine.text import beside as beside_module
 from agrad.engine.values import format_number, format_uncertain
@@ -51,7 +53,7 @@ class Code(NamedTuple):
 
 
 Part: TypeAlias = str | Grid | Code | Plot
-_Writer: TypeAlias = "Callable[[str, Sequence[Section], str], None]"
+Writer: TypeAlias = "Callable[[str, Sequence[Section], str], None]"
 
 
 class Section(NamedTuple):
@@ -65,7 +67,7 @@ def save(session: Session, call: Call) -> None:
     """Write the report of a session to the file that `report "r.html"` names. Raises AgradError of kind `file`."""
     place = call.operand(0).span
     try:
-        made, path = _writer(call.values[0]), beside(call.values[0], place)
+        made, path = writer(call.values[0]), beside(call.values[0], place)
         made(path, [*of_session(session), *closing(script(session.record.entries, os.path.dirname(path))[0])], "Report")
     except AgradError as problem:
         problem.labels = problem.labels or [Label(place)]
@@ -87,7 +89,8 @@ def of_session(session: Session) -> list[Section]:
     if behind:
         found.append(Section("What was measured", _measured([*behind.values()][:_MOST])))
     if session.fit is not None:
-        found.append(of_fit(session.fit.name, session.fit.model.__name__, fitted, picture(session.fit)))
+        models = [f"{one.name} ~ {one.model.__name__}" for one in (session.fit, *session.fit.others)]
+        found.append(of_fit(models, session.fit.found, fitted, picture(session.fit)))
     found += [_result(name, value) for name, value in [*results.items()][:_MOST]]
     if len(results) > 1:
         with suppress(AgradError):  # of values that were set since, as the section of each says
@@ -99,12 +102,12 @@ def of_session(session: Session) -> list[Section]:
     return found
 
 
-def of_fit(
-    measured: str, model: str, parameters: Sequence[Tensor], plot: Plot | None, more: Sequence[Part] = ()
-) -> Section:
-    """A fit: its model, its parameters, which are correlated, and its picture; `more`: what else is known of it."""
-    found = inspect.budget.joint(parameters, [x.node.spell() for x in parameters]).parts()
-    return Section("The fit", [Code(f"{measured} ~ {model}"), *found, *more, *([plot] if plot is not None else [])])
+def of_fit(models: Sequence[str], found: Fit, parameters: Sequence[Tensor], plot: Plot) -> Section:
+    """A fit: its models, its parameters, which are correlated, how good it is, and its picture."""
+    said = [part for part in found.parts() if isinstance(part, str) and part]
+    together = inspect.budget.joint(parameters, [x.node.spell() for x in parameters]).parts() if parameters else []
+    statistics = Grid([["statistic", "value"], *Told(found).parts()[0].rows], [1])  # type: ignore[union-attr]
+    return Section("The fit", [Code("\n".join(models)), said[0], *together, *said[1:], statistics, plot])
 
 
 def closing(text: str) -> list[Section]:
@@ -162,16 +165,15 @@ def _result(name: str, value: Tensor) -> Section:
 # Its forms
 
 
-def write(path: str, sections: Sequence[Section], title: str = "Report") -> None:
-    """A document in a file, in the form that its ending tells. Raises AgradError of kind `file` or `extra`."""
-    _writer(path)(path, sections, title)
+def writer(path: str, fix: Callable[[str], str] = 'report "{}"'.format) -> Writer:
+    """What writes a document, of sections and a title, to a file, in the form that its ending tells.
 
-
-def _writer(path: str) -> _Writer:
+    Raises AgradError of kind `file`, with what to type for another file.
+    """
     require_files(f"cannot write {path}")
     stem, ending = os.path.splitext(path)
     if ending.lower() not in _FORMS:
-        fixes = [f'report "{printable(stem) or "report"}{other}"' for other in _FORMS]
+        fixes = [fix(f"{printable(stem) or 'report'}{other}") for other in _FORMS]
         raise AgradError("file", f"a report ends in {', '.join(_FORMS)}, and {printable(path)} does not", fixes=fixes)
     return _FORMS[ending.lower()]
 
@@ -342,7 +344,7 @@ def _made_by(line: list[str], folder: str) -> bytes:
         raise AgradError("extra", what, notes=notes) from None
 
 
-_FORMS: dict[str, _Writer] = {
+_FORMS: dict[str, Writer] = {
     ".html": _write_html,
     ".md": _write_markdown,
     ".tex": _write_latex,

@@ -28,7 +28,7 @@ from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, loads, replaced
+from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, loads, replaced, standing_for
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import settled
 from agrad.lazy import pattern
@@ -119,6 +119,14 @@ class Rowwise(Session):
     def _use(self, expression: Any) -> None:
         self.expression = expression
         self.code = self.machine.expression(expression)
+
+    def tie(self, texts: Mapping[str, str]) -> None:
+        """Let names stand for expressions, each of which may have those before it. Raises AgradError."""
+        ties: dict[str, Any] = {}
+        for name, text in texts.items():
+            tree = self._read(parse_expression, Source(name, text))
+            ties[name] = replaced(tree, standing_for(ties))
+        self._use(replaced(self.expression, standing_for(ties)))
 
     def name_columns(self, known: Collection[str]) -> None:
         """Let texts in the expression that are names of columns stand for these."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, isfinite, nan, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.ops.solvers.least_squares import Fit, Some, Within, minimum
 from agrad.engine.ops.solvers.sums import Covariance
-from agrad.engine.values import Array, np
+from agrad.engine.text import Grid, in_lines
+from agrad.engine.values import Array, format_number, np
 
 COVERAGE = 0.95
 _ENDS = 40  # steps to an end of an interval, before it is infinite
@@ -66,6 +68,53 @@ def of_points(
         for name, gain in zip(found.names, inverse @ weighed(slopes, sigma) * bend, strict=True):
             columns[f"d{name}_dy"] = gain
     return columns
+
+
+class Told(NamedTuple):
+    """What more there is to say of a fit: statistics, intervals by the profile likelihood, and the points.
+
+    `is_alone`: else it is said together with the fit itself. `has_points`: whether JSON has them.
+    """
+
+    found: Fit
+    coverage: float = COVERAGE
+    intervals: Sequence[tuple[float, float]] = ()
+    is_alone: bool = True
+    has_points: bool = True
+
+    def parts(self) -> list[str | Grid]:
+        """Tables of the statistics and of the intervals."""
+        found, parts = self.found, list[str | Grid]()
+        if self.is_alone:
+            rows = [[name, format_number(value, 6)] for name, value in found.statistics().items() if isfinite(value)]
+            parts.append(Grid(rows, [1]))
+        else:
+            parts += found.parts()
+        if self.intervals:
+            ends = [[format_number(end, 6) for end in pair] for pair in self.intervals]
+            rows = [[name, *pair] for name, pair in zip(found.names, ends, strict=True)]
+            parts += ["", Grid([[f"profile, {100 * self.coverage:g} %", "low", "high"], *rows], [1, 2])]
+        return parts
+
+    def text(self) -> str:
+        """The same in lines."""
+        return in_lines(self.parts())
+
+    def points(self) -> dict[str, Array]:
+        """The columns of `of_points` of all points, with the derivatives of the parameters."""
+        inverse, pieces = derivatives(self.found), self.found.pieces
+        assert pieces is not None
+        every = [of_points(self.found, *one, self.coverage, inverse) for one in pieces(self.found.values)]
+        return {name: np.concatenate([one[name] for one in every]) for name in every[0]}
+
+    def fields(self) -> dict[str, Any]:
+        """The same for JSON, with the points."""
+        return {
+            **({"statistics": self.found.statistics()} if self.is_alone else self.found.fields()),
+            "coverage": self.coverage,
+            **({"profile": dict(zip(self.found.names, self.intervals, strict=True))} if self.intervals else {}),
+            **({"points": self.points()} if self.has_points else {}),
+        }
 
 
 def _variance(found: Fit, sigma: Any) -> Any:

@@ -4,6 +4,11 @@ import json
 import shlex
 
 import numpy as np
+import pytest
+from rows import each
+
+import agrad.engine as ag
+from agrad.grammar.session.session import Session
 
 WORDS = "--y", "n", "--over", "a=400,b=0.1,c=1"
 
@@ -96,3 +101,131 @@ def test_bounds_and_a_loss_are_those_of_the_language(inside, tmp_path):
     assert code == 2
     assert "without --sigma, a loss needs --beyond" in out
     assert "--bounds: a has one end" in inside(*line, "--bounds", "a=3")[0]
+
+
+def precise(path):
+    """A file of a decay of which both columns have uncertainties."""
+    chance, t = np.random.default_rng(4), np.arange(30) / 5
+    measured = t + 0.05 * chance.normal(size=30), 10 * np.exp(-t / 3) + 1 + 0.1 * chance.normal(size=30)
+    path.write_text("\n".join(["t,n,s,ut", *[f"{x},{n},0.1,0.05" for x, n in zip(*measured, strict=True)]]))
+    return measured
+
+
+def in_a_session(measured, options):
+    """The values and uncertainties of a, b and c by the language's fit."""
+    session = Session()
+    session.names |= {"t": ag.tensor(measured[0]), "n": ag.tensor(measured[1])}
+    session.run(f"t = normal(t, 0.05); n = normal(n, 0.1); a = 9; b = 1; c = 1; fit n ~ a*exp(-b*t) + c {options}")
+    values = [session.evaluate(name) for name in "abc"]
+    return [(x.item(), float(ag.uncertainty(x))) for x in values]
+
+
+@each(
+    "words, options",
+    [
+        (["--over", "a=9,b=1", "--tied", "c=a/10"], "over a, b tied c = a/10"),
+        (["--over", "a=9,b=1,c=1", "--sigma-x", "t=ut"], "over a, b, c errors orthogonal"),
+        (["--over", "a=9,b=1,c=1", "--sigma-x", "t=0.05", "--errors", "effective"], "over a, b, c errors effective"),
+        (
+            ["--over", "a=9,b=1", "--tied", "d=a/20, c=2*d", "--sigma-x", "t=ut"],
+            "over a, b tied c = a/10 errors orthogonal",
+        ),
+    ],
+)
+def test_ties_and_errors_in_x_are_those_of_the_language(inside, tmp_path, words, options):
+    measured = precise(tmp_path / "d.csv")
+    out, told, code = inside("fit", "n ~ a*exp(-b*t) + c", "d.csv", "--sigma", "s", *words, "--json")
+    assert (told, code) == ("", 0)
+    found = json.loads(out)
+    named = found["parameters"] | found.get("tied", {})
+    np.testing.assert_allclose(
+        [(named[name]["value"], named[name]["u"]) for name in "abc"], in_a_session(measured, options), rtol=1e-7
+    )
+
+
+def test_json_has_the_points_and_the_profile_that_the_language_has(inside, tmp_path):
+    measured = precise(tmp_path / "d.csv")
+    line = ["fit", "n ~ a*exp(-b*t) + c", "d.csv", "--over", "a=9,b=1,c=1", "--sigma", "s", "--json"]
+    found = json.loads(inside(*line, "--points", "--profile")[0])
+    session, said = Session(), []
+    session.names |= {"t": ag.tensor(measured[0]), "n": ag.tensor(measured[1])}
+    session.run("a = 9; b = 1; c = 1; fit n ~ a*exp(-b*t) + c over a, b, c sigma 0.1; last fit profile", said.append)
+    theirs = said[-1].found.fields()
+    assert found["points"].keys() == theirs["points"].keys() >= {"standardized", "leverage", "prediction_high", "da_dy"}
+    for name, column in theirs["points"].items():
+        np.testing.assert_allclose(found["points"][name], column, rtol=1e-5, atol=1e-8)
+    for name, ends in theirs["profile"].items():
+        np.testing.assert_allclose(found["profile"][name], ends, rtol=1e-6)
+    assert theirs["statistics"]["chi2"] == pytest.approx(found["chi2"])
+    assert "profile, 95 %" in inside(*line[:-1], "--profile")[0]
+
+
+def test_a_report_of_a_file_has_the_data_the_fit_its_picture_and_the_command(inside, tmp_path):
+    precise(tmp_path / "d.csv")
+    line = [
+        "fit",
+        "n ~ a*exp(-b*t) + c",
+        "d.csv",
+        "--over",
+        "a=9,b=1,c=0.1",
+        "--bounds",
+        "c=0..0.5",
+        "--where",
+        "t < 5",
+    ]
+    assert inside(*line, "--report", "r.tex")[2] == 0
+    text = (tmp_path / "r.tex").read_text()
+    for said in ("d.csv", "at its bound", "log\\_likelihood", "{-}{-}report~r.tex", "numpy", "t < 5"):
+        assert said in text
+    assert "includegraphics" in text or "matplotlib is not installed" in text
+    told = inside(*line, "--report", "r.doc")[1]
+    assert "a report ends in .html" in told
+    assert "--report r.html" in told
+
+
+def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
+    t = np.arange(5000.0) / 1000
+    (tmp_path / "d.csv").write_text("\n".join(["t,n", *[f"{x},{2 * x + (k % 7) / 10}" for k, x in enumerate(t)]]))
+    assert inside("fit", "n ~ a*t + b", "d.csv", "--over", "a=9,b=1", "--report", "r.md")[2] == 0
+    text = (tmp_path / "r.md").read_text()
+    assert "n, 1 row of 3" in text
+    assert "| rows | 5000 |" in text
+
+
+@each(
+    "words, message, fix",
+    [
+        (["--sigma-x", "t=0.1"], "--sigma-x goes with --sigma", "--sigma-x t=0.1 --sigma 0.1"),
+        (["--bounds", "a=9..1"], "--bounds: those of a end before they begin", "--bounds a=1..9"),
+        (["--errors", "effective"], "--errors is for columns that have uncertainties", "--sigma-x x=0.1"),
+        (["--points"], "--points is for --json", "--points --json"),
+        (["--tied", "a=2*b"], "--tied: a is a parameter of --over, too", ""),
+        (["--sigma-x", "a=2", "--sigma", "1"], "--sigma-x: a is a parameter, and no column", ""),
+        (["--tied", "q=2*b"], "q is not in a*exp(-b*t)", ""),
+        (["--sigma-x", "t=-1", "--sigma", "1"], "--sigma-x t: an uncertainty is a number that is 0 or positive", ""),
+    ],
+)
+def test_what_does_not_go_together_is_refused(inside, tmp_path, words, message, fix):
+    precise(tmp_path / "d.csv")
+    out, told, code = inside("fit", "n ~ a*exp(-b*t)", "d.csv", "--over", "a=9,b=1", *words)
+    assert message in told + out
+    assert fix in told + out
+    assert code in (1, 2)
+
+
+def test_what_is_tied_has_no_columns(inside, tmp_path):
+    precise(tmp_path / "d.csv")
+    _, told, code = inside("fit", "n ~ a*exp(-b*t) + c", "d.csv", "--over", "a=9,b=1", "--tied", "c=2*ut")
+    assert ("ut has no value" in told, "--tied c=2*ut" in told, code) == (True, True, 1)
+
+
+def test_all_columns_with_missing_entries_are_left_out_by_one_fix(inside, tmp_path):
+    decaying(tmp_path / "d.csv")
+    text = (tmp_path / "d.csv").read_text().replace("0.75,", "NA,")
+    (tmp_path / "d.csv").write_text(text)
+    told = inside("fit", "n ~ a*exp(-b*t)", "d.csv", "--over", "a=9,b=1", "--na", "NA")[1]
+    assert told.startswith("d.csv:5:1: error[domain]: fit: column t is nan\n")
+    fix = told.partition("  fix: agrad ")[2].partition("   leaves")[0]
+    out, told, code = inside(*shlex.split(fix))
+    assert (told, code) == ("", 0)
+    assert "36 degrees of freedom" in out

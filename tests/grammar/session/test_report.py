@@ -15,7 +15,6 @@ from refused import refuses
 from rows import each
 from sessions import said
 
-from agrad.engine.autodiff.uncertainty import parameters
 from agrad.engine.errors import AgradError
 from agrad.grammar.session import report
 from agrad.grammar.session.session import Session
@@ -197,15 +196,13 @@ def test_access_to_files_may_be_off():
         said('x = 2 ± 0.1; report "r.pdf"', made)
 
 
-def test_a_fit_of_a_command_line_has_one_too(tmp_path):
-    a, b = parameters([1.0, 2.0], [[0.04, 0.01], [0.01, 0.09]], 7.0)
-    a.name, b.name = "a", "b"
-    sections = [report.of_fit("y", "a + b*x", [a, b], None, ["chi2/dof = 1"]), *report.closing("agrad fit …")]
-    report.write(str(tmp_path / "f.html"), sections)
-    text = (tmp_path / "f.html").read_text("utf-8")
-    for part in ("y ~ a + b*x", "<td>0.167</td>", "<p>chi2/dof = 1</p>", "agrad fit …"):
-        assert part in text
-    refuses(lambda: report.write("f.xls", sections), "a report ends in")
+def test_a_report_of_a_fit_has_all_models_and_how_good_they_are(session):
+    said("x = [0, 1, 2, 3]; y = normal([1, 2.1, 2.9, 4.2], 0.1); z = normal([2, 1.9, 1, 0.2], 0.1)", session)
+    said("fit y ~ a + b*x, z ~ c - b*x over a, b, c in 0..1 from a=1, b=1, c=1 tied d = 2*b", session)
+    text = written(session, "r.md")
+    for part in ("y ~ a + b*x\nz ~ c - b*x", "c = 1, at its bound", "\nd = ", "chi2/dof = ", "| log\\_likelihood |"):
+        assert part.replace("\\_", "_") in text
+    refuses(lambda: report.writer("f.xls"), "a report ends in")
 
 
 def test_a_picture_in_a_page_is_one_of_svg(session):

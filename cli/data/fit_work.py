@@ -1,0 +1,257 @@
+"""Where the sums over the rows of a file are computed, and what is said of its rows, for `agrad fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from copy import copy
+from functools import partial
+from typing import Any, NamedTuple
+
+from agrad.cli.arguments import Line
+from agrad.cli.arguments.expression import noted
+from agrad.cli.data.job import Job
+from agrad.cli.data.parts import Part
+from agrad.cli.data.request import UNCERTAIN, RowFormula, kept_rows
+from agrad.cli.data.work import Bench, Work
+from agrad.cli.data.writers import form_for
+from agrad.cli.main import typed
+from agrad.engine.compile.registry import AUTO
+from agrad.engine.data.tables import Piece, Wanted
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
+from agrad.engine.ops.solvers.fit_quality import COVERAGE, derivatives, of_points
+from agrad.engine.ops.solvers.least_squares import Fit, Within, fit
+from agrad.engine.ops.solvers.losses import Loss
+from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
+from agrad.engine.values import Array, np
+from agrad.grammar.commands.fitting import leaves_of, with_tied
+from agrad.grammar.commands.plot.command import Drawn, of_sets
+from agrad.grammar.files import replacing
+from agrad.grammar.results import Plot
+from agrad.grammar.session.rowwise import Rowwise
+
+_DRAWN = 2000  # rows at most, of a file
+# The titles of the formulas of a request: the model, what was measured, its uncertainty, and those of columns.
+MODEL, MEASURED, SIGMA, OF_X = "model", "--y", "--sigma", "--sigma-x "
+
+
+class Wishes(NamedTuple):
+    """What is asked of a fit, in texts: the first values of parameters, their bounds, and what they give.
+
+    `loss`: the name of one, and the residual from which on it counts less; `method`: how the uncertainties of columns
+    are used.
+    """
+
+    start: Mapping[str, str]
+    bounds: Mapping[str, tuple[str, str]]
+    tied: Mapping[str, str]
+    loss: tuple[str, str] | None
+    method: str
+
+
+class FitBench(Bench):
+    """A place where the sums of parts are computed.
+
+    `ask.wrt` has the parameters, then the columns that are uncertain.
+    """
+
+    formulas: list[RowFormula]
+
+    def __init__(self, work: Work, wishes: Wishes, threads: int, ends: Callable[[Any], None]) -> None:
+        super().__init__(work, threads, ends)
+        self.wishes, self.names = wishes, [*wishes.start]
+        self.uncertain = [name for name in work.ask.wrt if name not in wishes.start]
+        bent = self.uncertain if wishes.method == "effective" else ()
+        self.bends = [self.sessions.read(work.ask.formulas[MODEL], "", name) for name in bent]
+        for session in (self.sessions.first, *self.bends):
+            for name, value in wishes.start.items():
+                with noted(f"{name}={value}"):
+                    session.give(name, value)
+            session.tie(wishes.tied)
+        model = self.sessions.first
+        self.start = [model.number(name, "fit", f"--over {name}") for name in self.names]
+        pairs = [wishes.bounds.get(name, ("-inf", "inf")) for name in self.names]
+        ranges = [tuple(_number(f"--bounds {'..'.join(pair)}", end) for end in pair) for pair in pairs]
+        for name, (low, high), (one, other) in zip(self.names, pairs, ranges, strict=True):
+            if not one < other:
+                turned = [word.replace(f"{low}..{high}", f"{high}..{low}") for word in Line.typed().words]
+                fixes = (
+                    [typed("fit", *turned)] if other < one else [Hint(f"-D {name}={low} instead of --over holds it")]
+                )
+                raise AgradError("domain", f"--bounds: those of {name} end before they begin", fixes=fixes)
+        loss = Loss(wishes.loss[0], _number("--beyond", wishes.loss[1])) if wishes.loss is not None else None
+        self.within = Within.of(ranges, loss)  # type: ignore[arg-type]
+
+    def prepare(self) -> None:
+        """Open the input. Raises AgradError."""
+        self.table, ask = self.work.open(), self.work.ask
+        where, named = self.sessions.where, self.sessions.values
+        self.tied(dict(zip(self.names, self.start, strict=True)))
+        for session in [*named.values(), *self.bends, *([where] if where is not None else [])]:
+            session.name_columns(self.table.quoted())
+        self.others = {title: RowFormula(self.table, one, "") for title, one in named.items() if title != MODEL}
+        self.model, *self.bent = [RowFormula(self.table, one, "", ask) for one in (self.sessions.first, *self.bends)]
+        self.formulas = [self.model, *self.others.values(), *self.bent]
+        self.where = RowFormula(self.table, where, "where") if where is not None else None
+        every = [*self.formulas, *([self.where] if self.where is not None else [])]
+        self.wanted = Wanted(list(dict.fromkeys(column for formula in every for column in formula.columns)))
+        for formula in every:
+            formula.begin(lambda: self.work.backend, self.threads, False)
+
+    def tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What parameters give. Raises AgradError."""
+        session = self.sessions.given(Rowwise())
+        session.names.update(values)
+        found = {}
+        for name, text in self.wishes.tied.items():
+            with noted(f"--tied {name}={text}"):
+                session.names[name] = found[name] = session.evaluate(text)
+        return found
+
+    def pieces(self, part: Part) -> Generator[Any, None, None]:
+        """The rows of a part in which the condition is true."""
+        for piece in super().pieces(part):
+            yield kept_rows(piece, self.where) if self.where is not None and piece.rows else piece
+
+    def fit(self) -> tuple[Fit, list[Any]]:
+        """The fit, with the parameters as uncertain values. Raises AgradError."""
+        total = lambda ask: joined(self._sums(ask, Part(file)) for file in self.work.files)  # noqa: E731
+        found = fit(total, self.names, self.start, None, self.within)
+        values = leaves_of(found, [()] * len(self.names))
+        for name, value in zip(self.names, values, strict=True):
+            value.name = name
+        tied = self.tied(dict(zip(self.names, values, strict=True)))
+        return with_tied(found, tied)._replace(pieces=self._every), values
+
+    def write(self, found: Fit, path: str) -> None:
+        """Write all columns of the rows that were fitted, and what is said of each point. Raises AgradError."""
+        columns = Fitted(self, found)
+        with closing(self.work.open()) as table:
+            job = Job(table, [columns], self.where, ["all"], False, self.threads)
+            job.begin(form_for(path, False), None, AUTO)
+            with replacing(path) as stream:
+                job.write(stream, table, None)
+
+    def picture(self, found: Fit, measured: str, model: str) -> Plot:
+        """The rows and the curve, over the only column of the model, or over the index; of many rows some."""
+        names, step = self.model.columns, -(-(found.dof + int(found.free.sum())) // _DRAWN)
+        said = []
+        self.at(found.values)
+        for piece in self._every_piece():
+            table, y, sigma = self.rows(piece)
+            of = of_points(found, table, y, sigma)
+            half = of["confidence_high"] - of["predicted"]
+            x = piece.columns[names[0]] if len(names) == 1 else np.zeros(piece.rows)
+            u = np.zeros(piece.rows) if sigma is None else np.broadcast_to(sigma, piece.rows)
+            said.append(np.stack([x, y, u, of["residual"], of["predicted"], half])[:, ::step])
+        x, y, u, residuals, predicted, half = np.concatenate(said, axis=1)
+        axis, x = (names[0], x) if len(names) == 1 else ("index", np.arange(0.0, len(x) * step, step))
+        order, name = np.argsort(x, kind="stable"), measured if step == 1 else f"{measured}, 1 row of {step}"
+        bars = u.tolist() if SIGMA in self.others else ()
+        curve = predicted[order], half[order]
+        return of_sets([Drawn(name, model, axis, x, y, bars, residuals, x[order], *curve)])
+
+    def at(self, p: Any) -> None:
+        """Take these parameters for the next rows."""
+        self.restart()
+        for formula in (self.model, *self.bent):
+            formula.evaluation.constants = dict(zip(self.names, p.tolist(), strict=True))
+
+    def _sums(self, ask: Ask, part: Part) -> Sums:
+        self.at(ask.p)
+        with closing(self.pieces(part)) as pieces:
+            return summed(ask, (self.rows(piece) for piece in pieces if piece.rows))
+
+    def _every(self, p: Array) -> Generator[tuple[Array, Array, Any], None, None]:
+        """All rows, piece by piece, as `Fit.points` has them."""
+        self.at(p)
+        yield from map(self.rows, self._every_piece())
+
+    def _every_piece(self) -> Iterator[Piece]:
+        return (piece for file in self.work.files for piece in self.pieces(Part(file)) if piece.rows)
+
+    def rows(self, piece: Piece) -> tuple[Any, Any, Any]:
+        """Some rows: see `Sums.take`. Raises AgradError of kind `domain` where an entry is missing."""
+        table = _table(self.model, piece)
+        columns = {title: next(iter(formula.of(piece)[0].values())) for title, formula in self.others.items()}
+        y, sigma = np.broadcast_to(columns.pop(MEASURED), piece.rows), columns.pop(SIGMA, None)
+        known = [table[-1], y, *columns.values(), *([sigma] if sigma is not None else [])]
+        if not all(np.isfinite(x).all() for x in known):
+            self._require_all(piece)
+        return self._with_errors(piece, table, y, sigma, columns) if self.uncertain else (table, y, sigma)
+
+    def _with_errors(self, piece: Piece, table: Array, y: Array, sigma: Any, columns: Mapping[str, Any]) -> Any:
+        *u, sigma = [np.broadcast_to(x, piece.rows) for x in (*columns.values(), sigma)]
+        for title, one in zip(columns, u, strict=True):
+            if not np.all(one >= 0.0):
+                raise AgradError("domain", f"{title}: {UNCERTAIN}", **piece.place(int(np.argmin(one >= 0.0))))
+        if self.bent:
+            table, spread = of_variance(table, [_table(bend, piece) for bend in self.bent], np.stack(u), y, sigma)
+            return table, y, spread
+        spelled = [self.table.spelled(name) for name in self.uncertain]
+
+        def at(xs: Sequence[Array]) -> Array:
+            moved = copy(piece)
+            moved.columns = {**piece.columns, **dict(zip(spelled, xs, strict=True))}
+            return _table(self.model, moved)
+
+        table, spread = at_true_values(at, [np.asarray(piece.columns[name]) for name in spelled], np.stack(u), y, sigma)
+        return table, y, spread
+
+    def _require_all(self, piece: Piece) -> None:
+        """Refuse rows in which an entry is missing, with a line that leaves these out."""
+        used = {name: column for formula in self.formulas for name, column in formula.used.items()}
+        missing = {name: column for name, column in used.items() if np.isnan(piece.columns[column]).any()}
+        if not missing:
+            return
+        rows = np.logical_or.reduce([np.isnan(piece.columns[column]) for column in missing.values()])
+        condition = " and ".join(f"isfinite({name})" for name in missing)
+        words = [*Line.typed().words]
+        if "--where" in words[:-1]:
+            place = words.index("--where") + 1
+            words[place] = f"({words[place]}) and {condition}"
+        else:
+            words += ["--where", condition]
+        fixes = [Hint(f"{typed('fit', *words)}   leaves such rows out")]
+        row = int(np.argmax(rows))
+        name = next(column for column in missing.values() if np.isnan(piece.columns[column][row]))
+        raise AgradError("domain", f"fit: column {name} is nan", **piece.place(row), fixes=fixes)
+
+
+def _table(formula: RowFormula, piece: Piece) -> Array:
+    """The derivatives of a formula, row by row, and its values."""
+    value, *slopes = formula.of(piece)[0].values()
+    return np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
+
+
+def _number(what: str, text: str) -> float:
+    """The number that a text is. Raises AgradError."""
+    session = Rowwise()
+    session.read("value")
+    with noted(what):
+        session.give("value", text)
+    return session.number("value", "fit", what)
+
+
+class Fitted:
+    """The columns about each point of a fit, as a `Job` writes them."""
+
+    named, jacobian, title = True, False, "predicted"
+
+    def __init__(self, bench: FitBench, found: Fit) -> None:
+        self.bench = bench
+        self.points = partial(of_points, found, coverage=COVERAGE, inverse=derivatives(found))
+        nothing = np.zeros((len(found.names) + 1, 0))
+        self.results = list(self.points(nothing, np.zeros(0), 1.0))
+        self.paths = {name: (name,) for name in self.results}
+        self.columns, self.evaluation = bench.wanted.numbers, bench.model.evaluation
+        self.evaluations = [formula.evaluation for formula in bench.formulas]
+        bench.at(found.values)
+
+    def begin(self, *how: object) -> None:
+        """See RowFormula: the bench has begun."""
+
+    def of(self, piece: Any) -> tuple[dict[str, Any], None]:
+        """The columns about some rows."""
+        return self.points(*self.bench.rows(piece)), None
