@@ -23,6 +23,7 @@ from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
 from agrad.engine.ops.solvers.fit_quality import COVERAGE, derivatives, of_points
 from agrad.engine.ops.solvers.least_squares import Fit, Within, fit
 from agrad.engine.ops.solvers.losses import Loss
+from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
 from agrad.engine.values import Array, np
 from agrad.grammar.commands.fitting import leaves_of, with_tied
@@ -117,12 +118,14 @@ class FitBench(Bench):
     def fit(self) -> tuple[Fit, list[Any]]:
         """The fit, with the parameters as uncertain values. Raises AgradError."""
         total = lambda ask: joined(self._sums(ask, Part(file)) for file in self.work.files)  # noqa: E731
-        found = fit(total, self.names, self.start, None, self.within)
+        found = fit(total, self.names, self.start, None, self.within)._replace(pieces=self._every)
+        if not self.uncertain and (SIGMA not in self.others or not self.others[SIGMA].used):
+            found = of_linear(found)
         values = leaves_of(found, [()] * len(self.names))
         for name, value in zip(self.names, values, strict=True):
             value.name = name
         tied = self.tied(dict(zip(self.names, values, strict=True)))
-        return with_tied(found, tied)._replace(pieces=self._every), values
+        return with_tied(found, tied), values
 
     def write(self, found: Fit, path: str) -> None:
         """Write all columns of the rows that were fitted, and what is said of each point. Raises AgradError."""

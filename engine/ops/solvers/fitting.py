@@ -20,6 +20,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
 from agrad.engine.ops.solvers.least_squares import Fit, Within, fit, in_one
+from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Covariance, Pieces, Total
 from agrad.engine.program.closed import settled
 from agrad.engine.program.ir import Program
@@ -74,7 +75,9 @@ def together(
         return chain.from_iterable(of(p) for of, _ in every)
 
     sample = every[0][1] if len(every) == 1 else None
-    return fit(in_one(pieces), names, start, sample, within)._replace(pieces=pieces)
+    found = fit(in_one(pieces), names, start, sample, within)._replace(pieces=pieces)
+    is_even = not any(np.ndim(one.sigma) or one.errors or one.sigma != several[0].sigma for one in several)
+    return of_linear(found) if is_even else found
 
 
 def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[Pieces, Total | None]:

@@ -229,3 +229,15 @@ def test_all_columns_with_missing_entries_are_left_out_by_one_fix(inside, tmp_pa
     out, told, code = inside(*shlex.split(fix))
     assert (told, code) == ("", 0)
     assert "36 degrees of freedom" in out
+
+
+def test_a_linear_problem_of_a_file_has_all_digits(inside, tmp_path):
+    """Wampler4 of NIST's problems, whose residuals are 1e5 times the parameters."""
+    half = [759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048]
+    added = [*half, 2048, *half[::-1]]
+    rows = [f"{x},{sum(x**power for power in range(6)) + 100 * one}" for x, one in enumerate(added)]
+    (tmp_path / "w.csv").write_text("\n".join(["x,y", *rows]))
+    model = "a + b*x + c*x**2 + d*x**3 + f*x**4 + g*x**5"
+    out = inside("fit", f"y ~ {model}", "w.csv", "--over", "a=0,b=0,c=0,d=0,f=0,g=0", "--json")[0]
+    values = [one["value"] for one in json.loads(out)["parameters"].values()]
+    np.testing.assert_allclose(values, 1.0, rtol=1e-12)

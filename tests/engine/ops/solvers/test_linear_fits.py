@@ -8,15 +8,11 @@ from rows import each
 
 pytest.importorskip("scipy")
 
-from agrad.engine.ops.solvers.fitting import fitted
+import agrad.engine as ag
+from agrad.engine.ops.solvers.fitting import Data, fitted, together
 
 FOLDER = Path(__file__).with_name("nist_linear")
-DIGITS = {
-    "Longley": 10,
-    "Filip": 7,
-    "Wampler4": 8,
-    "Wampler5": 6,
-}  # of the others: 9. Uncertainties of these are 1e5 and 1e7
+DIGITS = {"Longley": 10, "Filip": 7}  # of the others: 9
 # What Wampler (J. Am. Stat. Assoc. 65, 1970) added to a polynomial, in which no polynomial of degree 5 is contained.
 HALF = [759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048]
 ADDED = np.array([*HALF, 2048, *HALF[::-1]], dtype=float)
@@ -56,3 +52,17 @@ def test_a_linear_problem_of_nist_is_solved(row):
     np.testing.assert_allclose(found.values, values, rtol=10.0**-digits)
     np.testing.assert_allclose(found.u, deviations, rtol=10.0**-digits, atol=1e-9 * np.abs(values).max())
     assert found.statistics()["s"] == pytest.approx(float(s), rel=10.0**-digits, abs=1e-7)
+
+
+def test_data_of_different_weights_and_other_models_are_not_refined_as_if_they_were_linear():
+    x, y = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8])
+    parts = [Data(lambda a, b: a + b * x, y, 0.1), Data(lambda a, b: b, np.array([1.0]), 0.01)]
+    found = together(parts, ["a", "b"], [0.0, 1.0])
+    rows, weights = np.vstack([np.stack([np.ones(6), x], axis=1), [0.0, 1.0]]), np.array([10.0] * 6 + [100.0])
+    expected = np.linalg.lstsq(rows * weights[:, None], np.append(y, 1.0) * weights)[0]
+    np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+    sine = fitted(lambda a, b: a + ag.sin(b) * x + 2.0, ["a", "b"], [0.0, 1.0], y / 10, None)
+    line = np.polyfit(x, y / 10 - 2.0, 1)[::-1]
+    np.testing.assert_allclose([sine.values[0], np.sin(sine.values[1])], line, rtol=1e-11)
+    shifted = fitted(lambda a, b: a + b * x + 2.0, ["a", "b"], [0.0, 1.0], y, None)
+    np.testing.assert_allclose(shifted.values, np.polyfit(x, y - 2.0, 1)[::-1], rtol=1e-12)
