@@ -114,6 +114,9 @@ def test_bounds_that_are_not_active_and_losses_leave_the_problems_of_nist_solved
         robust = fitted(f, names, rows[:, start], y, None, within=unbounded(len(names), Loss("soft_l1", 2 * s)))
         assert not robust.problem
         ends.append(robust.passes.sums.cost)
+        wider = fitted(f, names, rows[:, start], y, None, within=Within.of(wide, Loss("soft_l1", 1e9 * s)))
+        assert not wider.problem
+        np.testing.assert_allclose(wider.values, certified, rtol=1e-9)
     assert ends[0] == pytest.approx(ends[1], rel=1e-9)  # the terms of a sum may have changed places
 
 

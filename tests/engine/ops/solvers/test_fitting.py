@@ -18,21 +18,25 @@ PROBLEMS = sorted(Path(__file__).with_name("nist").glob("*.dat"))
 
 
 def problem(path):
-    """The data, the starts, certified values and deviations of the parameters, the model, and the sum of squares."""
+    """What was measured, the columns, the starts, certified values and deviations of the parameters, the model, and
+    the sum of squares.
+    """
     text = path.read_text(encoding="ascii")
     first, last = map(int, re.search(r"Data\s*\(lines\s*(\d+)\s*to\s*(\d+)\)", text).groups())
     data = np.array([[float(x) for x in line.split()] for line in text.splitlines()[first - 1 : last] if line.strip()])
     rows = re.findall(r"^\s*b\d+\s*=\s*(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", text, re.MULTILINE)
-    model = re.search(r"^\s*y\s*=\s*(.*?)\s*\+\s*e", text, re.MULTILINE | re.DOTALL)[1]
+    of_y, model = re.search(r"^\s*(log\[y\]|y)\s*=\s*(.*?)\s*\+\s*e\b", text, re.MULTILINE | re.DOTALL).groups()
     rss = float(re.search(r"Residual Sum of Squares:\s*(\S+)", text)[1])
     model = " ".join(model.split()).replace("[", "(").replace("]", ")").replace("arctan", "atan")
-    return data[:, 0], data[:, 1], np.array(rows, dtype=float), model, rss
+    y, *xs = data.T
+    x = {"x": xs[0]} if len(xs) == 1 else {f"x{place + 1}": one for place, one in enumerate(xs)}
+    return y if of_y == "y" else np.log(y), x, np.array(rows, dtype=float), model, rss
 
 
 def known_model(rows, text, x):
     """The names of the parameters, and the function of them."""
     names = [f"b{place + 1}" for place in range(len(rows))]
-    known = {name: getattr(ag, name) for name in ("exp", "cos", "sin", "atan", "log")} | {"x": x, "pi": np.pi}
+    known = {name: getattr(ag, name) for name in ("exp", "cos", "sin", "atan", "log")} | x | {"pi": np.pi}
     return names, eval(f"lambda {', '.join(names)}: {text}", known)
 
 
@@ -45,13 +49,14 @@ def test_a_problem_of_nist_is_solved_from_both_starts(path):
         found = fitted(model, names, rows[:, start], y, None)
         assert not found.problem
         np.testing.assert_allclose(found.values, rows[:, 2], rtol=1e-9)
-        np.testing.assert_allclose(found.u, rows[:, 3], rtol=1e-8)
-        assert found.rss == pytest.approx(rss, rel=1e-9)
+        is_exact = path.stem == "Lanczos1"  # but for 14 digits: of its residuals, float64 has three
+        np.testing.assert_allclose(found.u, rows[:, 3], rtol=1e-2 if is_exact else 1e-8)
+        assert found.rss == pytest.approx(rss, rel=1e-2 if is_exact else 1e-9)
         assert found.dof == len(y) - len(rows)
 
 
 def test_all_problems_are_there():
-    assert len(PROBLEMS) == 14
+    assert len(PROBLEMS) == 27
 
 
 def test_uncertainties_of_measurements_are_weights():
