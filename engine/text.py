@@ -112,6 +112,18 @@ def latex_name(name: str) -> str:
     return name if len(name) == 1 else r"\mathrm{" + name.replace("_", r"\_") + "}"
 
 
+_IN_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "_%&#${}"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$", "²": r"$^2$"}
+    | {'"': r"\textquotedbl{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}"}
+)
+
+
+def in_latex(text: str) -> str:
+    """A text as LaTeX shows it, sign by sign."""
+    return printable(text).translate(_IN_LATEX).replace("--", "{-}{-}")
+
+
 def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mark: str = "…") -> str:
     """A text of at most `width` characters; `mark` replaces what is left out. Numbers are kept or left out whole."""
     if len(text) <= width:
@@ -172,6 +184,16 @@ class Grid(NamedTuple):
 
     rows: Sequence[Sequence[str]]
     right: Collection[int] = ()
+
+    def latex(self, last: Sequence[str] = ()) -> str:
+        """The table in LaTeX, with lines below its heads, and above the `last` row, which is in LaTeX already."""
+        lines = [" & ".join(map(in_latex, row)) + r" \\" for row in self.rows]
+        lines[0] += r" \hline"
+        if last:
+            lines[-1] += r" \hline"
+            lines.append(" & ".join(last) + r" \\")
+        sides = "".join("r" if place in self.right else "l" for place in range(len(self.rows[0])))
+        return "\n".join([rf"\begin{{tabular}}{{{sides}}}", *lines, r"\end{tabular}"])
 
 
 def in_lines(parts: Iterable[str | Grid]) -> str:

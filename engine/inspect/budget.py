@@ -22,7 +22,7 @@ from agrad.engine.extras import extra
 from agrad.engine.inspect.json_values import plain_fields
 from agrad.engine.program.closed import settled, split
 from agrad.engine.program.trace import extract, inlined
-from agrad.engine.text import Grid, csv_lines, in_lines
+from agrad.engine.text import Grid, csv_lines, in_latex, in_lines
 from agrad.engine.values import Array, format_number, format_uncertain, format_uncertain_as, np, shape_of
 
 _MOST = 100_000_000  # samples
@@ -42,9 +42,6 @@ class Source(NamedTuple):
     contribution: float  # to the result for one standard uncertainty
     share: float  # of the variance
     dof: float
-
-
-_IN_LATEX = str.maketrans({sign: rf"\{sign}" for sign in "_%&#$"} | {"^": r"\^{}", "~": r"\~{}"})
 
 
 class Sampled(NamedTuple):
@@ -95,9 +92,14 @@ class Budget(NamedTuple):
             del columns[1]
         return [*zip(*[column for column in columns if any(column[1:])], strict=True)]
 
+    def table(self) -> Grid:
+        """The rows, with numbers at the right."""
+        rows = self.rows()
+        return Grid(rows, range(1 + ("where" in rows[0]), len(_HEAD)))
+
     def parts(self) -> list[str | Grid]:
         """The table, a line for each source, and what follows from it."""
-        rows, unit = self.rows(), f" {self.units[-1][0]}".rstrip() if self.units else ""
+        unit = f" {self.units[-1][0]}".rstrip() if self.units else ""
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
         how = ", with correlated sources as one" if self.correlated else ""
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
@@ -113,7 +115,7 @@ class Budget(NamedTuple):
             lines.append(f"second order: bias {bias}, u = {one} {'less' if more < 0.0 else 'more'}, {both} in all")
         if self.samples is not None:
             lines += self._sampled(self.samples)
-        return [Grid(rows, range(1 + ("where" in rows[0]), len(_HEAD))), "\n".join(lines)]
+        return [self.table(), "\n".join(lines)]
 
     def text(self) -> str:
         """The same in lines."""
@@ -151,19 +153,9 @@ class Budget(NamedTuple):
 
     def latex(self) -> str:
         """The table for a paper, and the result below it."""
-        rows = self.rows()
-        result = rf"\multicolumn{{{len(rows[0]) - 1}}}{{l}}{{${format_uncertain_as('L', self.value, self.u)}$}}"
-        return _in_latex(rows, [self.name.translate(_IN_LATEX), result])
-
-
-def _in_latex(rows: Sequence[Sequence[str]], last: Sequence[str] = ()) -> str:
-    """A table for a paper; `last`: a row below a line, which is in LaTeX."""
-    lines = [" & ".join(cell.translate(_IN_LATEX) for cell in row) + r" \\" for row in rows]
-    lines[0] += r" \hline"
-    if last:
-        lines[-1] += r" \hline"
-        lines.append(" & ".join(last) + r" \\")
-    return "\n".join([rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", *lines, r"\end{tabular}"])
+        table = self.table()
+        result = rf"\multicolumn{{{len(table.rows[0]) - 1}}}{{l}}{{${format_uncertain_as('L', self.value, self.u)}$}}"
+        return table.latex([in_latex(self.name), result])
 
 
 def budget(y: Any, coverage: float = 0.95, order: int = 1, k: float | None = None) -> Budget:
@@ -265,17 +257,22 @@ class Joint(NamedTuple):
         rows = [(name, *_apart(value, u), *[f"{r:.3f}" for r in row]) for name, value, u, row in numbers]
         return [("result", head, "u", *self.names), *rows]
 
+    def table(self, of: Joint | SampledJoint | None = None) -> Grid:
+        """The rows, with numbers at the right."""
+        rows = self.rows(of)
+        return Grid(rows, range(1, len(rows[0])))
+
     def parts(self) -> list[str | Grid]:
         """The table, and the two regions."""
-        percent, rows = format_number(100.0 * self.coverage, 4), self.rows()
+        percent = format_number(100.0 * self.coverage, 4)
         dof = f", {format_number(self.dof, 3)} degrees of freedom" if isfinite(self.dof) else ""
         ellipsoid = f"k = {self.k:.2f} in an ellipsoid, " if isfinite(self.k) else "k = "
         where = f"\n{percent} % of all together: {ellipsoid}{self.k_box:.2f} in a box{dof}"
-        parts: list[str | Grid] = [Grid(rows, range(1, len(rows[0]))), where]
+        parts: list[str | Grid] = [self.table(), where]
         if self.samples is not None:
             part = format_number(100.0 * self.samples.inside, 4)
             parts += [f"{self.samples.number} samples, {part} % of them in the ellipsoid:\n"]
-            parts += [Grid(self.rows(self.samples), range(1, len(rows[0])))]
+            parts += [self.table(self.samples)]
         return parts
 
     def text(self) -> str:
@@ -298,7 +295,7 @@ class Joint(NamedTuple):
 
     def latex(self) -> str:
         """The table for a paper."""
-        return _in_latex(self.rows())
+        return self.table().latex()
 
     def ellipse(self, count: int = 200) -> tuple[Array, Array]:
         """Points of the ellipse around two numbers."""

@@ -31,7 +31,7 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.interop.notebook import table
 from agrad.engine.ops.solvers.fit_quality import Told
 from agrad.engine.ops.solvers.least_squares import Fit
-from agrad.engine.text import Grid, printable
+from agrad.engine.text import Grid, in_latex, printable
 from agrad.engine.text import beside as beside_module
 from agrad.engine.values import format_number, format_uncertain
 from agrad.grammar.commands.plot.command import picture
@@ -229,11 +229,6 @@ def _no_picture(plot: Plot) -> str:
     return f"{named(plot)}: not drawn, since matplotlib is not installed"
 
 
-_ESCAPED = str.maketrans(
-    {sign: f"\\{sign}" for sign in "_%&#${}"}
-    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$", "²": r"$^2$"}
-    | {"-": "{-}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}"}
-)
 _PREAMBLE = r"""\documentclass[a4paper]{article}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp,graphicx,iftex}
@@ -242,30 +237,23 @@ _PREAMBLE = r"""\documentclass[a4paper]{article}
 """
 
 
-def _escaped(text: str) -> str:
-    return printable(text).translate(_ESCAPED)
-
-
 def latex(sections: Sequence[Section], title: str, picture: Callable[[Plot], str]) -> str:
     """A document of LaTeX; `picture`: the name of the file into which a plot was drawn, if it was."""
 
     def part(one: Part) -> str:
         if isinstance(one, Plot):
             name = picture(one)
-            return rf"\includegraphics[width=\textwidth]{{{name}}}" if name else _escaped(_no_picture(one))
+            return rf"\includegraphics[width=\textwidth]{{{name}}}" if name else in_latex(_no_picture(one))
         if isinstance(one, Grid):
-            sides = "".join("r" if place in one.right else "l" for place in range(len(one.rows[0])))
-            lines = [" & ".join(map(_escaped, row)) + r" \\" for row in one.rows]
-            lines[0] += r" \hline"
-            return "\n".join([rf"\begin{{tabular}}{{{sides}}}", *lines, r"\end{tabular}"])
+            return one.latex()
         if isinstance(one, Code):
-            lines = [_escaped(line).replace(" ", "~") or r"\mbox{}" for line in one.text.rstrip("\n").split("\n")]
+            lines = [in_latex(line).replace(" ", "~") or r"\mbox{}" for line in one.text.rstrip("\n").split("\n")]
             return "{\\small\\ttfamily\\raggedright\n" + "\\\\\n".join(lines) + "\\par}"
-        return "\\\\\n".join(map(_escaped, one.strip().splitlines()))
+        return "\\\\\n".join(map(in_latex, one.strip().splitlines()))
 
-    blocks = [rf"\section*{{{_escaped(title)}}}"]
+    blocks = [rf"\section*{{{in_latex(title)}}}"]
     for section in sections:
-        blocks += [rf"\subsection*{{{_escaped(section.title)}}}", *map(part, section.parts)]
+        blocks += [rf"\subsection*{{{in_latex(section.title)}}}", *map(part, section.parts)]
     body = "\n\n".join(blocks)
     return f"{_PREAMBLE}{_declared(body)}\\begin{{document}}\n{body}\n\\end{{document}}\n"
 
