@@ -18,7 +18,7 @@ from agrad.cli.data.writers import form_for
 from agrad.cli.main import typed
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.data.tables import Piece, Wanted
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, UnknownName
 from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
 from agrad.engine.ops.solvers.fit_quality import COVERAGE, derivatives, of_points
 from agrad.engine.ops.solvers.least_squares import Fit, Within, fit
@@ -102,13 +102,22 @@ class FitBench(Bench):
 
     def tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What parameters give. Raises AgradError."""
-        session = self.sessions.given(Rowwise())
-        session.names.update(values)
+        session = Rowwise()
+        session.names.update({**self.sessions.constants, **values})
         found = {}
         for name, text in self.wishes.tied.items():
             with noted(f"--tied {name}={text}"):
-                session.names[name] = found[name] = session.evaluate(text)
+                session.names[name] = found[name] = self._tied(session, text)
         return found
+
+    def _tied(self, session: Rowwise, text: str) -> Any:
+        try:
+            return session.evaluate(text)
+        except AgradError as problem:
+            if isinstance(problem.facts, UnknownName):
+                fix = typed("fit", *Line.typed().words, "-D", f"{problem.facts.name}=1")
+                problem.facts, problem.fixes = None, [fix]
+            raise
 
     def pieces(self, part: Part) -> Generator[Any, None, None]:
         """The rows of a part in which the condition is true."""
@@ -119,6 +128,8 @@ class FitBench(Bench):
         """The fit, with the parameters as uncertain values. Raises AgradError."""
         total = lambda ask: joined(self._sums(ask, Part(file)) for file in self.work.files)  # noqa: E731
         found = fit(total, self.names, self.start, None, self.within)._replace(pieces=self._every)
+        if found.problem:
+            return found, []
         if not self.uncertain and (SIGMA not in self.others or not self.others[SIGMA].used):
             found = of_linear(found)
         values = leaves_of(found, [()] * len(self.names))

@@ -91,10 +91,9 @@ class Sessions:
         with noted(word) if word else nullcontext():
             session.read(text)
         session.by = by
-        return self.given(session)
+        return self._given(session)
 
-    def given(self, session: Any) -> Any:
-        """A session, with the constants."""
+    def _given(self, session: Any) -> Any:
         for name, value in self.ask.constants.items():
             with noted(f"-D {name}={value}"):
                 session.give(name, value)
@@ -119,7 +118,7 @@ class Sessions:
         calls: dict[str, tuple[str, Any]] = {}
         for session in everyone:
             session.whole_columns(ask.whole, calls)
-        inner = [self.given(session) for _, session in calls.values()]
+        inner = [self._given(session) for _, session in calls.values()]
         for session in [*everyone, *inner, *([self.where] if self.where else [])]:
             session.name_columns(table.quoted())
         where = RowFormula(table, self.where, "where") if self.where is not None else None
@@ -339,6 +338,8 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
         elif isinstance(facts, UnknownColumn):
             columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
             fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
+            if data is None and not facts.nameless and not fixes and not suggest(facts.name, facts.columns):
+                fixes = [command_line(*typed, option, f"{facts.name}=1") for option in ("--over", "-D")]
             again = command_line(*typed, "-D", f"{facts.name}=1")
             if data is not None and (lines := _above_names(facts.name, data)) and "--skip" not in typed:
                 fixes = [command_line(*typed, "--skip", str(lines))]

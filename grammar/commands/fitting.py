@@ -297,7 +297,8 @@ def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequ
     y = own[0] if len(own) == 1 else FUNCTIONS["concat"].call(own)
     if y.size > TIED or found.loss is not None:
         why = "with a loss" if found.loss is not None else "of so many values"
-        session.emit(Noted(Note(f"fit: {why}, {', '.join(asked.names)} is taken to be independent")))
+        are = "are" if len(asked.names) > 1 else "is"
+        session.emit(Noted(Note(f"fit: {why}, {' and '.join(asked.names)} {are} taken to be independent")))
         return
     gains = [found.covariance @ fit_quality.weighed(table[:-1], sigma) for table, _, sigma in found.points()]
     ends = np.cumsum([x.size for x in values])[:-1]

@@ -111,7 +111,7 @@ class Told(NamedTuple):
         """The same for JSON, with the points."""
         return {
             **({"statistics": self.found.statistics()} if self.is_alone else self.found.fields()),
-            "coverage": self.coverage,
+            **({"coverage": self.coverage} if self.intervals or self.has_points else {}),
             **({"profile": dict(zip(self.found.names, self.intervals, strict=True))} if self.intervals else {}),
             **({"points": self.points()} if self.has_points else {}),
         }

@@ -215,8 +215,19 @@ def test_what_does_not_go_together_is_refused(inside, tmp_path, words, message, 
 
 def test_what_is_tied_has_no_columns(inside, tmp_path):
     precise(tmp_path / "d.csv")
-    _, told, code = inside("fit", "n ~ a*exp(-b*t) + c", "d.csv", "--over", "a=9,b=1", "--tied", "c=2*ut")
-    assert ("ut has no value" in told, "--tied c=2*ut" in told, code) == (True, True, 1)
+    line = ["fit", "n ~ a*exp(-b*t) + c", "d.csv", "--over", "a=9,b=1", "--tied", "c=2*ut"]
+    _, told, code = inside(*line)
+    assert ("ut has no value" in told, "in --tied c=2*ut" in told, code) == (True, True, 1)
+    assert inside(*shlex.split(told.partition("  fix: agrad ")[2]))[1:] == ("", 0)
+
+
+def test_a_name_that_is_no_column_may_be_a_parameter_or_a_constant(inside, tmp_path):
+    precise(tmp_path / "d.csv")
+    told = inside("fit", "n ~ a*exp(-b*t) + q", "d.csv", "--over", "a=9,b=1")[1]
+    over, constant = [shlex.split(line) for line in told.split("  fix: agrad ")[1:]]
+    assert (over[-2:], constant[-2:]) == (["--over", "q=1"], ["-D", "q=1"])
+    assert "q = 0.95 ± 0.16" in inside(*over)[0]
+    assert inside(*constant)[2] == 0
 
 
 def test_all_columns_with_missing_entries_are_left_out_by_one_fix(inside, tmp_path):

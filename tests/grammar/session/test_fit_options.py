@@ -132,7 +132,7 @@ def test_data_with_nan_get_a_fix_that_leaves_them_out():
 def test_last_fit_says_more_and_makes_a_table_of_the_points():
     session = Session()
     assert error("last fit").message == "last fit: there is no fit yet"
-    lines = said(f"{DATA}{FIT}\nlast fit profile as f", session)
+    lines = said(f"{DATA}{FIT}\nlast fit profile coverage 0.95 as f", session)
     text = "\n".join(lines)
     assert all(word in text for word in ("aic", "bic", "chi2", "profile, 95 %"))
     assert value(session, "sum(f.leverage)") == pytest.approx(2.0)
