@@ -294,7 +294,13 @@ class Quadrature:
 
     def _part(self, f: Any, low: float, high: float, scale: float = 0.0) -> Area | None:
         """That of a part of something that is about as large as `scale`; None where it is not found."""
-        given = {"a": low, "b": high, "epsabs": max(1e-14 * scale, self.noise, 1e-300), "limit": _INTERVALS, "full_output": True}
+        given = {
+            "a": low,
+            "b": high,
+            "epsabs": max(1e-14 * scale, self.noise, 1e-300),
+            "limit": _INTERVALS,
+            "full_output": True,
+        }
         value, error, details, *problem = self.quad(f, epsrel=1e-11, **given)
         self.reached = _sum(details)
         if isfinite(value) and max(error, abs(self.reached - value)) <= 1e-9 * max(abs(value), scale):
