@@ -83,7 +83,7 @@ class Problem:
         matrix = reshape(scanned(z, body=self.jacobian, count=1), (size, size))
         found = reverse(solve(swap(matrix), -g), np.zeros(size), z, self.residual, 1)[size:]
         is_last = not isinstance(same, Tensor) or not same.node.recorded
-        if is_last or size > 1 or np.isfinite(getattr(matrix, "value", matrix)).all():
+        if is_last or size > 1 or np.isfinite(vector_of(matrix)).all():
             return found
         limit = self._limit(g, vector_of(x), same)
         return found if limit is None else vector_of(found) + (limit - vector_of(limit))
