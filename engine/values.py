@@ -512,17 +512,24 @@ def format_uncertain_as(spec: str, value: float, u: float) -> str:
     if plain and (digits or form == "S"):
         raise wrong
     text = format_uncertain(value, u, 10, int(digits or 0))
-    if plain:
-        text = " ± ".join(format(x, plain) for x in (value, u))
-    (number, shift), (doubt, other) = (part.partition("e")[::2] for part in text.split(" ± "))
+    if plain:  # of which the sign is that of the value
+        text = f"{format(value, plain)} ± {format(u, plain.replace('+', ''))}"
+    parts = text.split(" ± ")
+    (number, shift), (doubt, other) = (part.lower().partition("e")[::2] for part in parts)
     if form == "S":
         text = f"{number}({doubt.replace('.', '').lstrip('0') or '0'}){shift and 'e'}{shift}"
     elif form == "L":
-        if shift != other:
-            raise wrong
-        text = rf"{number} \pm {doubt}"
-        text = rf"({text}) \times 10^{{{int(shift)}}}" if shift else text
+        if shift and shift == other:
+            text = rf"({number} \pm {doubt}) \times 10^{{{int(shift)}}}"
+        else:
+            text = r" \pm ".join(map(_in_latex, parts))
     return format(text, f">{width}" if width.isdigit() else width)
+
+
+def _in_latex(number: str) -> str:
+    digits, _, shift = number.lower().partition("e")
+    digits = digits.replace("inf", r"\infty").replace("nan", r"\mathrm{nan}").replace("%", r"\%")
+    return rf"{digits} \times 10^{{{int(shift)}}}" if shift else digits
 
 
 def format_value(value: Any, precision: int | None = 10, u: Any = None) -> str:

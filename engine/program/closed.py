@@ -39,8 +39,11 @@ def closed_over(
     examples: Sequence[object],
     names: Sequence[str],
     elsewhere: str = "at another point",
+    is_deep: bool = False,
 ) -> Closed:
     """Call a function once, on placeholders for some values. `what` is the name of the operation that calls it.
+
+    `is_deep`: numbers that were computed from others by simple operations are computed anew inside.
 
     Raises AgradError where the function changes something, draws random numbers, or does something that depends on
     the value of an argument.
@@ -64,7 +67,11 @@ def closed_over(
         inside = {x.node for x in xs}
 
         def is_outside(node: Node) -> bool:  # also what it has measured itself, which is a source of uncertainty
-            return node not in inside and (node.seq <= began or node.uncertainty is not None)
+            is_old = node.seq <= began and not (is_deep and node.inputs and is_simple(node))
+            return node not in inside and (is_old or node.uncertainty is not None)
+
+        def is_simple(node: Node) -> bool:
+            return node.op is not None and node.op.reach == "pointwise" and node.shape == ()
 
         def links(node: Node) -> Iterable[object]:
             return () if is_outside(node) or node in inside else node.inputs

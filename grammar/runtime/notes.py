@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from itertools import islice
-from math import floor, inf, log10
+from math import floor, inf, isfinite, log10
 from typing import Any
 
 import agrad
@@ -113,6 +113,8 @@ def of_second_order(value: Any, span: Span, tell: Callable[[Note], object]) -> N
         fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
         if not any(second):
             terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]
+        elif not all(map(isfinite, second)):
+            terms, fixes = "the second is not finite here", fixes[1:]
         tell(Note(f"the uncertainty is of the first order: {terms}", labels=[Label(span)], fixes=fixes))
 
 

@@ -27,7 +27,7 @@ def argument_names(f: Any) -> list[str]:
 
 
 def function_of(
-    what: str, f: Any, shapes: Sequence[Shape], start: Array, wanted: Shape | None = None
+    what: str, f: Any, shapes: Sequence[Shape], start: Array, wanted: Shape | None = None, is_deep: bool = False
 ) -> tuple[Body, Any, Shape]:
     """A function of several values as one of a vector of their entries; what it uses; the shape of its result.
 
@@ -52,7 +52,7 @@ def function_of(
         return made
 
     state = np.zeros(0)  # of a loop, which a function alone has not
-    found = closed_over(what, called, [state, start], ("state", "x"))
+    found = closed_over(what, called, [state, start], ("state", "x"), is_deep=is_deep)
     if wanted is not None and prod(shape[0]) != prod(wanted):
         shapes_of = f"{format_shape(shape[0])}, and one of shape {format_shape(wanted)} is needed"
         raise AgradError("shape", f"{what}: the function gives a result of shape {shapes_of}")

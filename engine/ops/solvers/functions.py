@@ -119,26 +119,40 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
+    at, near = [{*_plain(where)[0].tolist()} for where in (at, near)]
+    return _integrated(f, a, b, (at, near))
+
+
+def _integrated(f: Any, a: Any, b: Any, places: Any, is_deep: bool = False) -> Any:
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
-    inside = ends[np.isfinite(ends)]
-    start = np.array([np.sum(inside / max(inside.size, 1))])
-    body, same, shape = solvers.function.function_of("integral", f, [()], start)
-    z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
     finite = np.isfinite(ends)
+    start = np.array([np.sum(ends[finite] / max(np.sum(finite), 1))])
+    body, same, shape = solvers.function.function_of("integral", f, [()], start, is_deep=is_deep)
+    z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
     moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
-    places = [{*_plain(where)[0].tolist()} for where in (at, near)]
-    if (
-        finite.all()
-        and moving.any()
-        and not any(places)
-        and solvers.integration.moves_singularity(body, ends[moving], same)
-    ):
-        low, width = a, sub(b, a)  # the same from 0 to 1, where the singularity does not move
-        return _integral(lambda s: mul(f(add(low, mul(width, s))), width), 0.0, 1.0)
-    problem = solvers.integration.Integrand(body, finite, moving, (places[0], places[1]))
+    if moving.any() and not any(places) and solvers.integration.moves_singularity(body, ends[moving], same):
+        return _from_ends(f, a, b, finite)
+    problem = solvers.integration.Integrand(body, finite, moving, places)
     found = reshape(solved(z, problem=problem), shape)
     problem.say()
     return found
+
+
+def _from_ends(f: Any, a: Any, b: Any, finite: Any) -> Any:
+    """An integral by the distance from its ends: where singularities are at these, they do not move by this.
+
+    A distance is exact where it is small, as the difference of two places is not.
+    """
+
+    def from_both(v: Any) -> Any:
+        half = mul(0.5, sub(b, a))
+        return mul(add(f(add(a, mul(half, v))), f(sub(b, mul(half, v)))), half)
+
+    def from_one(v: Any) -> Any:
+        return f(add(a, v) if finite[0] else sub(b, v))
+
+    both = finite.all()
+    return _integrated(from_both if both else from_one, 0.0, 1.0 if both else sub(b, a), (set(), set()), is_deep=True)
 
 
 # Differential equations

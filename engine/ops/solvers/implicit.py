@@ -6,12 +6,15 @@ from a place at which SciPy has only stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.derive import row
+from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.joining import concat
@@ -19,6 +22,7 @@ from agrad.engine.ops.arrays.scan import reverse, scanned
 from agrad.engine.ops.arrays.shaping import reshape, swap
 from agrad.engine.ops.linalg.matrices import solve
 from agrad.engine.ops.solvers.function import Evaluated, derived, gradient_of, jacobian_of, products_of
+from agrad.engine.program.closed import vector_of
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np
 
@@ -29,6 +33,10 @@ _POWERS = range(2, 15)  # of 1/10: how far from a zero it is looked at, beside i
 _BACK = 0.75, 4.0  # of the way back to a zero, that a step of Newton's method goes: to a double one, half of it
 _NEAREST = 1e-14  # beside the largest entry of it and of the start: where no end of the domain is between
 _IN_A_ROW = 3  # distances at which it does
+_WIDE = range(1, 5)  # of 1/10, as _POWERS: how far from a zero its limits are looked for
+_NODES = (1.0 + np.cos((np.arange(8.0) + 0.5) * (np.pi / 8))) / 2  # places from 0 to 1: Chebyshev's
+_AT_0 = np.array([np.prod([x / (x - y) for x in _NODES if x != y]) for y in _NODES])  # of a polynomial through these
+_SMOOTH = 1e-11  # beside the distances: how well the polynomial gives the zero itself
 _KINDS = {
     "crosses": "",  # a simple zero
     "touches": "touches 0 at {}, and does not cross it",
@@ -73,7 +81,39 @@ class Problem:
         """
         size, z = len(self.start), concat((x, same))
         matrix = reshape(scanned(z, body=self.jacobian, count=1), (size, size))
-        return reverse(solve(swap(matrix), -g), np.zeros(size), z, self.residual, 1)[size:]
+        found = reverse(solve(swap(matrix), -g), np.zeros(size), z, self.residual, 1)[size:]
+        is_last = not isinstance(same, Tensor) or not same.node.recorded
+        if is_last or size > 1 or np.isfinite(vector_of(matrix)).all():
+            return found
+        limit = self._limit(g, vector_of(x), same)
+        return found if limit is None else vector_of(found) + (limit - vector_of(limit))
+
+    def _limit(self, g: Any, x: Array, same: Any) -> Any:
+        """What `pulled` tends to where the derivative of the equation is infinite, as at the zero of sqrt(x) - p.
+
+        There, only the limits of the derivatives of x have values: those of the polynomial through some points on the
+        side on which x has values. None where x is no smooth function of what the equation uses, as p**1.5 at 0.
+        """
+        known = vector_of(same)
+        f, slopes = Evaluated(self.residual, known), self.matrix(known)
+        by_same = derived(self.residual, lambda y, _, same, *__: row(y, [same])[0])
+        ways = [way for pair in _beside(x, self.start, _WIDE) for way in pair if way.any()]
+        for way in [way for way in ways if not _leaves_domain(f, x, way, self.start)]:
+            direction = -np.linalg.pinv(Evaluated(by_same, known, (1, len(known)))(x + way)) @ f(x + way)
+            near = Problem(self.residual, x + way, self.what, sorted([float(x[0]), float((x + 2.0 * way)[0])]))
+            with suppress(AgradError):
+                places = [near.solve(known + node * direction) for node in _NODES]
+                is_smooth = np.abs(_AT_0 @ places - x)[0] <= _SMOOTH * np.abs(way)[0]
+                if is_smooth and np.isfinite([slopes(place) for place in places]).all():
+                    return self._extrapolated(g, near, same, direction)
+        return None
+
+    def _extrapolated(self, g: Any, near: Problem, same: Any, direction: Array) -> Any:
+        found = np.zeros(len(direction))
+        for node, weight in zip(_NODES.tolist(), _AT_0.tolist(), strict=True):
+            there = same + node * direction
+            found = found + weight * near.pulled(g, OPS["solved"].call(there, problem=near), there)
+        return found
 
     def solve(self, same: Array) -> Array:
         """The solution. Raises AgradError of kind `domain`."""
@@ -331,7 +371,7 @@ def _largest(x: Array, start: Array) -> float:
     return float(np.max(np.abs([x, start]))) or 1.0
 
 
-def _beside(x: Array, start: Array) -> Iterator[tuple[Array, Array]]:
+def _beside(x: Array, start: Array, powers: Iterable[int] = _POWERS) -> Iterator[tuple[Array, Array]]:
     """Ways from a point and back, nearer and nearer: beside the largest entry of it and of the start, and its own size.
 
     Each second one goes in another direction: a zero may be simple in some, as of x**2 = 0, y = 0.
@@ -339,7 +379,7 @@ def _beside(x: Array, start: Array) -> Iterator[tuple[Array, Array]]:
     way = np.random.default_rng(0).uniform(0.5, 1.0, len(x))
     largest = _largest(x, start)
     for size in (np.full(len(x), largest), np.abs(x)):
-        for power in _POWERS:
+        for power in powers:
             there = 10.0**-power * size * way * (-1.0) ** (power * np.arange(len(x)))
             yield there, -there
 

@@ -11,6 +11,7 @@ International Journal of Computer Mathematics B 3, 1973: the u transformation).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from math import exp, inf, isfinite
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ _DENSITIES = ((4, 30), (64, 30), (1024, 8))  # places in a power of 10, and powe
 _ALONE = 30.0  # times as much as at the places beside it: a peak between them
 _PEAKS, _CLIMBS = 8, 16
 _ROUNDING = 1.1e-16
+_NEAREST = 1e-8  # of a range: what is so near to an end is known only to some digits, where the function is rounded
 _FARTHEST = 650.0  # of which an exponential is still a number
 _FAR = 8  # places, two powers of 10
 _CHANGES = 6  # of sign, from which on a tail oscillates
@@ -52,7 +54,7 @@ class Quadrature:
     def __init__(self, f: Callable[[float], float], is_mean: bool) -> None:
         self.raw, self.is_mean = f, is_mean
         self.quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
-        self.range, self.reached = "", 0.0
+        self.range, self.reached, self.noise = "", 0.0, 0.0
 
     def f(self, x: float) -> float:
         """The function. Raises AgradError where it is not finite: QUADPACK would go on, or end the process."""
@@ -68,12 +70,36 @@ class Quadrature:
         found = []
         for a, b in pairwise([low, *sorted({x for x in at if low < x < high}), high]):
             inside = {x for x in near if a < x < b}
-            area = self._part(self.f, a, b) if isfinite(b - a) and not inside else None
-            if area is None or not self._is_all(area.value, a, b):
-                area = self._sought(a, b, inside)
-                near |= inside  # where its derivatives are looked for
+            try:
+                area = self._part(self.f, a, b) if isfinite(b - a) and not inside else None
+                if area is None or not self._is_all(area.value, a, b):
+                    area = self._sought(a, b, inside)
+                    near |= inside  # where its derivatives are looked for
+            except AgradError:
+                area = self._rounded(a, b)
+                if area is None:
+                    raise
             found.append(area)
         return _added(found)
+
+    def _rounded(self, a: float, b: float) -> Area | None:
+        """The integral of what is rounded more and more towards an end, as of sqrt(cos(t) - cos(a)); None where none.
+
+        As far as it is known, which is what rounding changes near the end: the rules come no nearer.
+        """
+        if not self.is_mean or not isfinite(b - a):
+            return None
+        with suppress(AgradError):
+            self.noise = max(self._noise(a, b - a), self._noise(b, a - b))
+            return self._part(self.f, a, b)
+        return None
+
+    def _noise(self, end: float, length: float) -> float:
+        """What rounding changes in the integral over the nearest 1e-8 of a range."""
+        step = _NEAREST * length
+        values = np.array([self.raw(end + step * (1.0 + 1e-5 * k)) for k in range(12)])
+        found = float(np.median(np.abs(np.diff(values, 2))) * abs(step))
+        return found if isfinite(found) else 0.0
 
     def _is_all(self, value: float, a: float, b: float) -> bool:
         """Whether a few places near the ends of a range have no more in them than was found in all of it."""
@@ -268,7 +294,13 @@ class Quadrature:
 
     def _part(self, f: Any, low: float, high: float, scale: float = 0.0) -> Area | None:
         """That of a part of something that is about as large as `scale`; None where it is not found."""
-        given = {"a": low, "b": high, "epsabs": max(1e-14 * scale, 1e-300), "limit": _INTERVALS, "full_output": True}
+        given = {
+            "a": low,
+            "b": high,
+            "epsabs": max(1e-14 * scale, self.noise, 1e-300),
+            "limit": _INTERVALS,
+            "full_output": True,
+        }
         value, error, details, *problem = self.quad(f, epsrel=1e-11, **given)
         self.reached = _sum(details)
         if isfinite(value) and max(error, abs(self.reached - value)) <= 1e-9 * max(abs(value), scale):

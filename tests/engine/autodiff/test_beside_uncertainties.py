@@ -1,11 +1,21 @@
 """The behaviour of the package `uncertainties`, through names of its own: numbers, texts, matrices, arrays.
 
-What agrad does otherwise, as docs/uncertainty.md says: a whole number with an uncertainty in brackets has two digits
-or more, and more than the uncertainty, since `1(6)` is a call; powers of ten are `e-5`; a number is not read from
-nothing; `x == y` compares values, and not whether both are the same variable.
+What agrad does otherwise, of what the tests of that package (3.2.3) state:
+
+* reading: a whole number with an uncertainty in brackets has two digits or more, and more than the uncertainty, since
+  `1(6)` is a call; powers of ten are `e-5`; `31` is exact, where the package adds one in the last digit; no uncertainty
+  is nan, and no number is read from nothing.
+* comparisons: `x == y`, `x >= 3` and `bool(x)` are of the values, and not whether they hold all around these or whether
+  both are the same variable; a copy of a value, also by `deepcopy` and `pickle`, has no other sources than the value.
+* derivatives: at a kink, as of hypot(0, 0), the slope is 0, with a note, not nan; those of x**1.5 and 0**0 at 0 are the
+  limits from above; where a function has no value the result is nan or inf, with a note, and no exception.
+* formats: ` ± ` has spaces; with `.3f`, `e`, `g` and `%` both numbers have that format, without a common power of ten;
+  `.2u` takes no letter behind it but S, L, P; 3.4 in brackets is (34), the last digits; `str` does not round.
+* `float(x)` is the value; an uncertainty belongs to a leaf, and is not assigned to.
 """
 
 import math
+import operator
 import random
 
 import numpy as np
@@ -23,9 +33,12 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the package warns of its ow
 
 TEXTS = """
 -1.23(3.4) -1.34(5) 12.345(15) -12.3456(78)e-6 12.3(0.4)e-5 169.0(7) 169.1(15) .123(4) .1(.4) 1.234(56)e-7 100(15) 25(3)
+-100.0(15) -0.1+/-1 (3.141±0.001)E+02 3.141E+02±0.001e2 (-3.1415e-10+/-1e-4)e+200
 (3.14 +/- 0.01)e2 (3.14+/-0.01)e+02 (-3.1 ± 1.2)e-7 3.14 +/- 0.01 -3.14e3 +/- 1e1 2±0.1 (2±0.1) 123456(78) 12(3)e5
 """
-OTHERWISE = "1(6) -9(2) 3(4.2) 1234567(1.2) 10(10)"  # read by the package, or refused by both
+OTHERWISE = (
+    "1(6) -9(2) 3(4.2) 1234567(1.2) 10(10) 3.4(nan)e10 3.141±nan -3(0.)"  # read by the package, or refused by both
+)
 
 
 def read(text):
@@ -73,6 +86,72 @@ def test_functions_of_numbers_have_the_same_uncertainties(name, count):
         assert float(mine) == pytest.approx(other.nominal_value, rel=1e-13, abs=1e-15)
         # The package takes differences where it knows no derivative, as of gamma and lgamma.
         assert ag.uncertainty(mine) == pytest.approx(other.std_dev, rel=1e-6 if "gamma" in name else 1e-12)
+
+
+OPERATORS = "add sub mul truediv pow mod floordiv"
+SIDES = {"mod": 1e-6, "pow": 1e-12, "floordiv": 1e-6}  # of which the package takes differences, to so many digits
+
+
+@each("name", OPERATORS.split())
+def test_operators_have_the_same_derivatives_for_large_and_negative_values(name):
+    rng, operate = random.Random(name), getattr(operator, name)
+    for _ in range(40):
+        low = 0.1 if name == "pow" else -100.0
+        values = [rng.uniform(low, 5.0 if name == "pow" else 100.0) for _ in range(2)]
+        mine, others = [ag.uncertain(x, 1.0) for x in values], [uncertainties.ufloat(x, 1.0) for x in values]
+        found, other = operate(*mine), operate(*others)
+        slopes = [float(slope) for slope in ag.grad(found, mine)]
+        expected = [other.derivatives[x] for x in others]
+        assert float(found) == pytest.approx(other.nominal_value, rel=1e-13)
+        assert slopes == pytest.approx(expected, rel=SIDES.get(name, 1e-12), abs=1e-9), values
+
+
+RANGES = {"acosh": (1.1, 90), "asin": (-1, 1), "acos": (-1, 1), "atanh": (-1, 1), "erf": (-3, 3), "erfc": (-3, 3)}
+RANGES |= dict.fromkeys(["exp", "sinh", "cosh", "expm1"], (-9, 9)) | dict.fromkeys(["sin", "cos", "tan"], (-90, 90))
+RANGES |= dict.fromkeys(["log", "log10", "sqrt", "gamma", "lgamma"], (0.1, 90)) | {"log1p": (-0.9, 90)}
+
+
+@each("name", ["asinh", "atan", "tanh", *RANGES])
+def test_functions_have_the_same_derivatives_in_all_of_their_domain(name):
+    umath, rng = pytest.importorskip("uncertainties.umath"), random.Random(name)
+    for _ in range(40):
+        value = rng.uniform(*RANGES.get(name, (-90, 90)))
+        mine, other = ag.uncertain(value, 1.0), uncertainties.ufloat(value, 1.0)
+        slope, expected = ag.grad(getattr(ag, name)(mine), mine), getattr(umath, name)(other).derivatives[other]
+        assert float(slope) == pytest.approx(expected, rel=1e-6 if "gamma" in name else 1e-11), value
+
+
+def test_covariances_of_all_sizes_come_back():
+    cov = np.diag([1e-70, 1e-70, 1e10])
+    cov[0, 1] = cov[1, 0] = 0.9e-70
+    cov[[0, 1], 2] = cov[2, [0, 1]] = -3e-34
+    for values, matrix in (([0.0, 0.0, 0.0], cov), ([1.0, 2.0, 3.0], np.diag([0.0, 0.0, 10.0]))):
+        found = ag.covariance(ag.correlated(values, matrix)).data
+        np.testing.assert_allclose(found, matrix, rtol=1e-9)
+        others = uncertainties.correlated_values(values, matrix)
+        assert [x.std_dev**2 for x in others] == pytest.approx(np.diag(matrix).tolist(), rel=1e-5)
+    x, y = ag.uncertain(1.0, 0.1), ag.uncertain(2.0, 0.3)
+    z = -3 * x + y
+    again = ag.correlated([1.0, 2.0, -1.0], ag.covariance(x, y, z).data)
+    assert ag.uncertainty(again[2] - (-3 * again[0] + again[1])) == pytest.approx(0.0, abs=1e-8)
+
+
+FORMATS = (  # of which both give the same, but for the spaces around the sign
+    "3.1415 0.0001 .2u 1.2345 0 .2f -123.456 0.123 S 1.234 0.045 .1uS 123.4 0.1 .2u 58.86 3.1 L 1e-9 2e-11 S "
+    "12.3 456.78 .1u 1234.5 6.7 .2f 0.001 0.0002 .1uS 5.67 0.01 .3u"
+)
+
+
+def test_formats_are_read_back_alike():
+    words = FORMATS.split()
+    for value, u, spec in zip(*[iter(words)] * 3, strict=True):
+        mine = format(ag.uncertain(float(value), float(u)), spec)
+        other = format(uncertainties.ufloat(float(value), float(u)), spec)
+        assert mine.replace(" ± ", "+/-").replace(" ", "") == other.replace(" ", "") or "L" not in spec, (mine, other)
+        if "L" not in spec:
+            back, there = map(uncertainties.ufloat_fromstr, (mine.replace(" ± ", "+/-"), other))
+            assert back.nominal_value == pytest.approx(there.nominal_value, abs=0.5 * float(u)), (mine, other)
+            assert back.std_dev == pytest.approx(there.std_dev, rel=0.06, abs=1e-12), (mine, other)
 
 
 def numbers(make):

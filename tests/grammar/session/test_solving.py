@@ -1,5 +1,7 @@
 """`fit`, `solve`, `minimize` and `maximize`: what they find, what they leave behind, and what they refuse."""
 
+import math
+
 import numpy as np
 import pytest
 from rows import each
@@ -81,6 +83,22 @@ def test_a_minimum_is_as_uncertain_as_what_it_was_found_from():
     assert session.names["w"].node.uncertainty is None
     assert said("q = (w - a)**2; maximize -q over w in -1..1", session)[-2] == "w = 1 ± 0"
     assert "no uncertainty of where the least q is" in said("v = 0*a; q = w**2*0 + v; minimize q over w", session)[0]
+
+
+@each("loss, place, by_a, by_b", [  # a = 2 ± 0.1, b = 4 ± 0.2: the minimum in closed form, and its derivatives
+    ("(w - a)**2 + (w - b)**2", 3, 0.5, 0.5),
+    ("(w - a)**2 + 4*(w - b)**2", 3.6, 0.2, 0.8),
+    ("exp(w) - a*b*w", math.log(8), 0.5, 0.25),
+    ("w**2 + a*b/w", 4 ** (1 / 3), 4 ** (1 / 3) / 6, 4 ** (1 / 3) / 12),
+    ("(w**2 - a*b)**2", math.sqrt(8), math.sqrt(2) / 2, math.sqrt(2) / 4),
+])  # fmt: skip
+def test_a_minimum_changes_with_what_was_measured_as_its_closed_form(loss, place, by_a, by_b):
+    session = Session()
+    said(f"a = 2 ± 0.1; b = 4 ± 0.2; var w = 2; q = {loss}; minimize q over w", session)
+    assert float(session.names["w"].value) == pytest.approx(place, rel=1e-10)
+    matrix = session.evaluate("covariance(w, a, b)").value
+    np.testing.assert_allclose(matrix[0, 1:], [by_a * 0.01, by_b * 0.04], rtol=1e-9)
+    assert matrix[0, 0] == pytest.approx((by_a * 0.1) ** 2 + (by_b * 0.2) ** 2, rel=1e-9)
 
 
 def test_a_constant_in_a_model_is_told_with_a_fix_that_makes_it_a_parameter():

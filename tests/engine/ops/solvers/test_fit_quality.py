@@ -103,6 +103,22 @@ def test_a_parameter_changes_with_a_datum_as_another_fit_says(loss):
         np.testing.assert_allclose([columns[name][place] for name in ("dv_dy", "dk_dy")], slopes, rtol=1e-5, atol=1e-9)
 
 
+def test_a_parameter_changes_with_each_datum_as_its_closed_form():
+    """Of y ~ f(p)*x, f(p) is sum(x y)/sum(x^2); of y ~ p/x, p is sum(y/x)/sum(1/x^2)."""
+    x, y = np.array([0.5, 1.0, 2.0, 3.0, 5.0]), np.array([1.1, 1.9, 4.2, 6.1, 9.7])
+    ratio, share = (x @ y) / (x @ x), x / (x @ x)
+    for model, start, value, slopes in (
+        (lambda p: p * x, 1.0, ratio, share),
+        (lambda p: p**2 * x, 1.0, np.sqrt(ratio), share / (2 * np.sqrt(ratio))),
+        (lambda p: ag.exp(p) * x, 1.0, np.log(ratio), share / ratio),
+        (lambda p: x / p, 0.4, 1 / ratio, -share / ratio**2),
+        (lambda p: p / x, 1.0, (y @ (1 / x)) / np.sum(1 / x**2), (1 / x) / np.sum(1 / x**2)),
+    ):
+        found = fitted(model, ["p"], [start], y, None)
+        assert found.values[0] == pytest.approx(value, rel=1e-10)
+        np.testing.assert_allclose(columns_of(found)["dp_dy"], slopes, rtol=1e-8)
+
+
 def test_a_parameter_at_its_bound_does_not_change_with_a_datum():
     found = puromycin(within=Within.of([(0, 200), (0, 1)]))
     assert not columns_of(found)["dv_dy"].any()
