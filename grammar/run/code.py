@@ -438,7 +438,7 @@ class _Generator(Nodes):
     def function(self, definition: Definition, defaults: Sequence[Any]) -> Any:
         """A function of an expression."""
         span = definition.tree.span
-        with self.having(before=[]), self.inner(_parameters(definition)):
+        with self.having(before=[]), self.inner([*definition.parameters, *filter(None, [definition.rest])]):
             body = self.expr(definition.tree)
             if self.before:
                 raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
@@ -970,10 +970,6 @@ def _keeps_numbers(node: Any) -> bool:
 def as_list(node: Any) -> Any:
     """A list in brackets as one to be added to."""
     return node.changed(apart=True) if isinstance(node, ast.List) else node
-
-
-def _parameters(definition: Definition) -> list[str]:
-    return [*definition.parameters, *filter(None, [definition.rest])]
 
 
 class _Plan:
