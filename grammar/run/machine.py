@@ -1018,27 +1018,25 @@ class Machine:
 
     # Checks
 
-    def on_assert(self, site: tuple[str, Span], *operands: Any) -> None:
+    def on_assert(self, site: tuple[str, Span], left: Any, *others: Any) -> None:
         """Raise an error if an assertion does not hold. It makes no guard."""
-        with scope(recording=False, guard=current().guard):
-            self._hold(site, *operands)
-
-    def _hold(self, site: tuple[str, Span], left: Any, *others: Any) -> None:
         (kind, span), (*more, message), settings = site, others, self.session.settings
         symbol = "~=" if kind == "+-" else kind
-        if not kind:
-            is_so, told = truth(left), [("it is ", left)]
-        elif symbol != "~=" and not operations.is_numeric(symbol, left, more[0]):
-            is_so, told = truth(self.operated(symbol, left, more[0], span)), [("left:  ", left), ("right: ", more[0])]
-        else:
-            tolerance = operations.tolerance(left, more[1]) if kind == "+-" else None
-            if Units.exist and all(isinstance(side, float | Tensor) for side in (left, more[0])):
-                units.quantity.alike([left, more[0]])
-            is_so, told = operations.holds(symbol, left, more[0], tolerance), []
-        if not is_so:
-            lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
-            text = f": {text_of(message, settings)}" if message is not None else ""
-            raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=lines)
+        with scope(recording=False, guard=current().guard):
+            if not kind:
+                is_so, told = truth(left), [("it is ", left)]
+            elif symbol != "~=" and not operations.is_numeric(symbol, left, more[0]):
+                told = [("left:  ", left), ("right: ", more[0])]
+                is_so = truth(self.operated(symbol, left, more[0], span))
+            else:
+                tolerance = operations.tolerance(left, more[1]) if kind == "+-" else None
+                if Units.exist and all(isinstance(side, float | Tensor) for side in (left, more[0])):
+                    units.quantity.alike([left, more[0]])
+                is_so, told = operations.holds(symbol, left, more[0], tolerance), []
+            if not is_so:
+                lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
+                text = f": {text_of(message, settings)}" if message is not None else ""
+                raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=lines)
 
     @contextmanager
     def on_fails(self, site: tuple[str, Span]) -> Iterator[None]:

@@ -270,10 +270,9 @@ class _Guards(Nodes):
         """What stands in the brackets of an index, as a value."""
         if isinstance(node, py.Slice):
             self.place(node)
-            parts = [node.lower, node.upper, node.step]
-            return self.helped(
-                "slice", node, *[self.constant(None, node) if one is None else self.visit(one) for one in parts]
-            )
+            ends = (node.lower, node.upper, node.step)
+            found = [self.constant(None, node) if one is None else self.visit(one) for one in ends]
+            return self.helped("slice", node, *found)
         if isinstance(node, py.Tuple):
             self.place(node)
             return self.at(py.Tuple([self.index(one) for one in node.elts], LOAD), node)
@@ -451,13 +450,8 @@ class _Guards(Nodes):
         span, name = self.span(node.annotation), getattr(node.target, "id", "")
         if name in HEADERS and not (is_script(self.source) or self.functions or self.owner):
             told = f"`{name}:` is the calculator's language, and to Python a name with an annotation"
-            self.refuse(
-                told,
-                node,
-                f"calculator   goes back to where {name}: measures a statement"
-                if name == "time"
-                else "with torch.no_grad(): …",
-            )
+            timed = f"calculator   goes back to where {name}: measures a statement"
+            self.refuse(told, node, timed if name == "time" else "with torch.no_grad(): …")
         if isinstance(node.target, py.Name) and (self.functions or self.owner is not None):
             node.annotation = py.Constant(span.text)
             self.whole(node, "annotation")
