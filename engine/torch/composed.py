@@ -19,7 +19,7 @@ from agrad.engine.values import np
 from agrad.torch.autograd import enable_grad, inference_mode
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
 from agrad.torch.registry import TORCH, T, axis_in, engine, named, plain, public, sizes, tensor_of
-from agrad.torch.tensor import Tensor, as_array, check_writable, entitle, give, part_of
+from agrad.torch.tensor import Tensor, above, as_array, check_writable, entitle, give, part_of
 from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64
 
 _MINMAX, _SVD, _QR = named("aminmax", "min", "max"), named("svd", "U", "S", "V"), named("qr", "Q", "R")
@@ -111,10 +111,7 @@ def _offset(input: Any) -> int:
 
 def _address(input: Any) -> int:
     """A number for the whole whose data it shares, and for the place of its first entry in there."""
-    whole = input
-    while (shared := whole.view_of) is not None and shared.whole is not None:
-        whole = shared.whole
-    return (id(whole) << 32) + 8 * _offset(input)
+    return (id(above(input)[-1]) << 32) + 8 * _offset(input)
 
 
 def _unique_neighbours(input: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:

@@ -39,7 +39,7 @@ from agrad.torch.registry import (
     viewing,
     whole,
 )
-from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, kinded, part_of, typed, write_over
+from agrad.torch.tensor import CAREFUL, Tensor, above, check_writable, entitle, give, kinded, part_of, typed, write_over
 from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
@@ -960,11 +960,8 @@ def _fits(x: Any, parts: tuple[Any, ...], value: Any) -> None:
 
 def _overlap(x: Any, y: Any) -> bool:
     """Whether two tensors have an entry of the same data."""
-    places, wholes = (_offsets(x), _offsets(y)), [x, y]
-    for at in (0, 1):
-        while wholes[at].view_of is not None and wholes[at].view_of.whole is not None:
-            wholes[at] = wholes[at].view_of.whole
-    is_same = wholes[0] is wholes[1] and y.numel() > 0
+    places = _offsets(x), _offsets(y)
+    is_same = above(x)[-1] is above(y)[-1] and y.numel() > 0
     return is_same and (any(one is None for one in places) or np.intersect1d(*places).size > 0)
 
 
