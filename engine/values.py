@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from agrad.engine.errors import AgradError, Hint, NoneGiven, NotCalled
 
+MISSING = object()  # stands for what is not there, or was not given
 WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
 
 

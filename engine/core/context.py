@@ -27,7 +27,7 @@ from _thread import _local  # from `threading`, which a short calculation need n
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -35,7 +35,7 @@ from agrad.engine import core
 from agrad.engine.errors import AgradError, Note, Origin
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import truncate
-from agrad.engine.values import ROUNDING, Shape, Value, format_bytes, format_shape, size_of, whole_as_float
+from agrad.engine.values import MISSING, ROUNDING, Shape, Value, format_bytes, format_shape, size_of, whole_as_float
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -461,23 +461,21 @@ def _subject(otherwise: str) -> str:
     return truncate(text, _LONGEST)
 
 
-_MISSING = object()
-
-
 def remember_entry(entries: MutableMapping[Any, Any], key: Any) -> None:
     """Log how to restore one entry of a mapping, if a statement is running. Called before it is written or deleted."""
     log = current().undo_log
     if log is None or (id(entries), key) in log.undos:
         return
-    before = entries.get(key, _MISSING)
+    before = entries.get(key, MISSING)
+    log.remember((id(entries), key), partial(put_back, entries, key, before), before)
 
-    def undo() -> None:
-        if before is _MISSING:
-            entries.pop(key, None)
-        else:
-            entries[key] = before
 
-    log.remember((id(entries), key), undo, before)
+def put_back(entries: MutableMapping[Any, Any], key: Any, before: Any) -> None:
+    """Give an entry of a mapping the value that it had, or none."""
+    if before is MISSING:
+        entries.pop(key, None)
+    else:
+        entries[key] = before
 
 
 def remember_order(entries: dict[Any, Any]) -> None:

@@ -31,6 +31,7 @@ from agrad.engine.core.tensor import BLANK, Tensor, bare, inherit, tensors_in
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
     IEEE,
+    MISSING,
     Shape,
     Value,
     broadcast,
@@ -318,8 +319,6 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
 # these with everything inline. Other rows get one that takes handles, floats and plain arrays with simple attributes
 # (numbers and slices) as they are. The rest (attributes with values in them, lists, numbers of other types) takes one
 # general path.
-
-MISSING = object()  # the value of an argument that was not given
 
 
 def caller(op: Op) -> Function:

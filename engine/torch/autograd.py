@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
 from typing import Any, ClassVar
 
@@ -177,11 +177,6 @@ def _seeds(roots: Sequence[Any], given: Sequence[Any], create_graph: bool) -> di
     return seeds
 
 
-def _passed(seeds: Iterable[Node], since: int = -1) -> list[Node]:
-    """The nodes that derivatives lead through, youngest first."""
-    return sorted(set().union(*(reachable(node, since) for node in seeds)), key=by_seq, reverse=True)
-
-
 def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted: set[Node]) -> dict[Node, Any]:
     """The pass as PyTorch makes it: zeros go on where a selection took another operand."""
     for node in order:
@@ -281,7 +276,7 @@ def _found(outputs: Any, given: Any, wanted: Any, create_graph: bool, since: int
     """The outputs, the nodes that were walked, and the derivatives by leaves, and by what is wanted alone if told."""
     roots = [outputs] if isinstance(outputs, core.Tensor) else list(outputs)
     seeds = _seeds(roots, _listed(given, len(roots)), create_graph)
-    order = _passed(seeds, since)
+    order = sorted(set().union(*(reachable(node, since) for node in seeds)), key=by_seq, reverse=True)
     for x in wanted or ():
         if not x.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -358,7 +353,8 @@ def grad(
     """The derivatives of some values by others, in a tuple."""
     wanted = [inputs] if isinstance(inputs, core.Tensor) else list(inputs)
     if is_grads_batched:
-        rows = [grad(outputs, inputs, g, True, create_graph, True, allow_unused) for g in _unbound(grad_outputs)]
+        seeds = grad_outputs if isinstance(grad_outputs, core.Tensor) else zip(*grad_outputs, strict=True)
+        rows = [grad(outputs, inputs, seed, True, create_graph, True, allow_unused) for seed in seeds]
         return tuple(engine("stack", list(column)) for column in zip(*rows, strict=True))
     since = oldest([x.node for x in wanted])
     roots, order, found = _found(outputs, grad_outputs, wanted, create_graph, since)
@@ -368,28 +364,16 @@ def grad(
     results: list[Any] = []
     for x in wanted:
         g = found.get(x.node)
-        if x.node not in behind or g is None:
-            if materialize_grads:
-                results.append(zeros_like(x))
-                continue
-            if not allow_unused:
-                raise graph_errors.unused_error(roots[0].node, x.node)
-            results.append(None)
-            continue
-        results.append(gradient_of(g))
+        is_used = x.node in behind and g is not None
+        if not (is_used or materialize_grads or allow_unused):
+            raise graph_errors.unused_error(roots[0].node, x.node)
+        results.append(gradient_of(g) if is_used else zeros_like(x) if materialize_grads else None)
     return tuple(results)
 
 
 def zeros_like(x: Any) -> Tensor:
     """Zeros in the shape of a tensor."""
     return Tensor.of(np.zeros(x.node.shape) if x.node.shape else 0.0)
-
-
-def _unbound(given: Any) -> Iterator[Any]:
-    if isinstance(given, core.Tensor):
-        yield from given
-    else:
-        yield from zip(*given, strict=True)
 
 
 # Hooks
@@ -605,26 +589,19 @@ class _Call(Call):
         values = [np.asarray(x.value) if isinstance(x, core.Tensor) else None for x in outs]
         self.shapes = [() if value is None else value.shape for value in values]
         single = len(outs) == 1
-        self.packed = (
-            values[0] if single else np.concatenate([np.zeros(0) if v is None else v.reshape(-1) for v in values])
-        )
+        flat = [np.zeros(0) if value is None else value.reshape(-1) for value in values]
+        self.packed = values[0] if single else np.concatenate(flat)
         self.packed = float(self.packed) if not self.packed.shape else np.array(self.packed)
         saved = [next((at for at, x in enumerate(outs) if x is one), one) for one in self.context.saved]
         whole = record(OPS["custom"], tuple(plainly(x) for x in self.tensors), {"applied": self})
-        made = []
-        start = 0
+        made, start = [], 0
         for x, shape in zip(outs, self.shapes, strict=True):
             size = int(np.prod(shape, dtype=int))
-            if (
-                not isinstance(x, core.Tensor)
-                or any(x is one for one in self.context.blunt)
-                or dtype_of(x) is not float64
-            ):
+            is_blunt = not isinstance(x, core.Tensor) or any(x is one for one in self.context.blunt)
+            if is_blunt or dtype_of(x) is not float64:
                 made.append(x)
             else:
-                part = (
-                    whole if single else engine("reshape", engine("getitem", whole, slice(start, start + size)), shape)
-                )
+                part = whole if single else _piece(whole, start, size, shape)
                 entitle(part, f"{self.name}Backward")
                 made.append(self._placed(x, typed(part, float64)))
             start += 0 if not isinstance(x, core.Tensor) else size
@@ -664,11 +641,8 @@ class _Call(Call):
                 f"{self.name}.backward returned {len(results)} gradients for {len(self.args)} arguments",
                 fixes=[Hint("return a gradient for each argument, None for one that has none")],
             )
-        return [
-            self._checked(x, argument, create_graph)
-            for x, argument in zip(results, self.args, strict=True)
-            if isinstance(argument, core.Tensor)
-        ]
+        pairs = zip(results, self.args, strict=True)
+        return [self._checked(x, given, create_graph) for x, given in pairs if isinstance(given, core.Tensor)]
 
     def _checked(self, found: Any, argument: Any, create_graph: bool) -> Any:
         shape = argument.node.shape

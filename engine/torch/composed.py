@@ -18,11 +18,10 @@ from agrad.engine.core.versions import mark_written
 from agrad.engine.values import np
 from agrad.torch.autograd import enable_grad, inference_mode
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
-from agrad.torch.registry import TORCH, axis_in, engine, named, plain, public, sizes, tensor_of
-from agrad.torch.tensor import Tensor, as_array, check_writable, entitle, give, part_of
+from agrad.torch.registry import TORCH, T, axis_in, engine, named, plain, public, sizes, tensor_of
+from agrad.torch.tensor import Tensor, above, as_array, check_writable, entitle, give, part_of
 from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64
 
-T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
 _MINMAX, _SVD, _QR = named("aminmax", "min", "max"), named("svd", "U", "S", "V"), named("qr", "Q", "R")
 
 for _pair in "gammainc=igamma gammaincc=igammac lgamma=gammaln".split():
@@ -96,11 +95,6 @@ def _unique(
     return tuple(made) if len(made) > 1 else made[0]
 
 
-def _heaviside(input: Any, values: Any) -> Any:
-    """0 below 0, 1 above, and the other value at 0."""
-    return entitle(engine("heaviside", input, values).to(input.kind), "NotImplemented")
-
-
 def _strided(input: Any, size: Any, stride_: Any, storage_offset: int | None = None) -> Any:
     if not is_contiguous(input):
         raise RuntimeError("as_strided of data that are not one after the other\n  fix: x.contiguous().as_strided(…)")
@@ -117,10 +111,7 @@ def _offset(input: Any) -> int:
 
 def _address(input: Any) -> int:
     """A number for the whole whose data it shares, and for the place of its first entry in there."""
-    whole = input
-    while (shared := whole.view_of) is not None and shared.whole is not None:
-        whole = shared.whole
-    return (id(whole) << 32) + 8 * _offset(input)
+    return (id(above(input)[-1]) << 32) + 8 * _offset(input)
 
 
 def _unique_neighbours(input: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:
@@ -185,14 +176,10 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # n
     return x.unsqueeze(-1) ** tensor_of(np.arange(N or len(x))[:: 1 if increasing else -1].copy())
 
 
-def _trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The areas between neighbours, along the last axis."""
     y = y.movedim(dim, -1)
-    return ((y[..., 1:] + y[..., :-1]) / 2 * (dx if x is None else x.diff())).sum(-1)
-
-
-def _cumulative(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
-    y = y.movedim(dim, -1)
-    return ((y[..., 1:] + y[..., :-1]) / 2 * (dx if x is None else x.diff())).cumsum(-1).movedim(-1, dim)
+    return (y[..., 1:] + y[..., :-1]) / 2 * (dx if x is None else x.diff())
 
 
 def _block_diag(*tensors: Any) -> Any:
@@ -362,10 +349,14 @@ install_rows(
         "svd": lambda input, some=True: _SVD(*(x if at < 2 else x.mT for at, x in enumerate(svd(input, not some)))),
         "qr": lambda input, some=True: _QR(*qr(input, "reduced" if some else "complete")),
         "split_with_sizes": lambda input, sizes, dim=0: T.split(input, sizes, dim),
-        "trapezoid trapz FUNCTION": _trapezoid,
-        "cumulative_trapezoid FUNCTION": _cumulative,
+        "trapezoid trapz FUNCTION": lambda y, x=None, *, dx=1, dim=-1: _trapezoids(y, x, dx, dim).sum(-1),
+        "cumulative_trapezoid FUNCTION": lambda y, x=None, *, dx=1, dim=-1: (
+            _trapezoids(y, x, dx, dim).cumsum(-1).movedim(-1, dim)
+        ),
         "unique": _unique,
-        "heaviside PLACE": _heaviside,
+        "heaviside PLACE": lambda input, values: entitle(
+            engine("heaviside", input, values).to(input.kind), "NotImplemented"
+        ),
         "unique_consecutive": _unique_neighbours,
         "unravel_index FUNCTION": lambda indices, shape: tuple(
             tensor_of(x) for x in np.unravel_index(np.asarray(indices.value).astype(np.intp), shape)
@@ -433,12 +424,6 @@ TORCH.update(
 )
 
 
-def _typename(obj: Any) -> str:
-    """The name of a type, of a tensor with that of its entries."""
-    is_tensor = isinstance(obj, core.Tensor)
-    return str(obj.type()) if is_tensor else type(obj).__name__
-
-
 TORCH |= {
     "autocast": autocast,
     "set_default_device": set_default_device,
@@ -447,6 +432,6 @@ TORCH |= {
     "is_inference_mode_enabled": lambda: bool(inference_mode.entered and inference_mode.entered[-1]),
     "is_anomaly_enabled": lambda: current().anomalies,
     "are_deterministic_algorithms_enabled": lambda: True,
-    "typename": _typename,
+    "typename": lambda obj: str(obj.type()) if isinstance(obj, Tensor) else type(obj).__name__,
     "get_float32_matmul_precision": lambda: "highest",
 }  # fmt: skip

@@ -162,11 +162,8 @@ def linspace(start: Any, end: Any, steps: int) -> Any:
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
     places = np.arange(steps)
     half = steps // 2
-    return (
-        np.where(places < half, start + step * places, end - step * (steps - 1 - places))
-        if steps > 1
-        else [start] * steps
-    )
+    found = np.where(places < half, start + step * places, end - step * (steps - 1 - places))
+    return found if steps > 1 else [start] * steps
 
 
 @_maker

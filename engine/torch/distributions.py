@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import scope
 from agrad.engine.values import np
 from agrad.torch.creation import default_generator
-from agrad.torch.registry import TORCH, engine, tensor_of
+from agrad.torch.registry import TORCH, T, engine, tensor_of
 from agrad.torch.tensor import entitle
 from agrad.torch.types import Size, float64
 
-T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
 _HALF_LOG_2PI = math.log(math.sqrt(2 * math.pi))
-_EPS = float(np.finfo(np.float64).eps)
+_EPS, _TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
 def _spread(*given: Any) -> list[Any]:
@@ -32,6 +31,9 @@ class Distribution:
     names: tuple[str, ...] = ()
     batch_shape, event_shape, has_rsample = Size(), Size(), False
     _is_checked = True  # whether values outside of the support are refused
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # parameters, and formulas
 
     def __init__(self, *args: Any, validate_args: Any = None, **given: Any) -> None:
         if any(name.startswith("_") for name in self.names):
@@ -101,11 +103,11 @@ class Distribution:
     @property
     def stddev(self) -> Any:
         """The standard deviation."""
-        return self.variance.sqrt()  # type: ignore[attr-defined]
+        return self.variance.sqrt()
 
     def perplexity(self) -> Any:
         """The exponential of the entropy."""
-        return self.entropy().exp()  # type: ignore[attr-defined]
+        return self.entropy().exp()
 
     def expand(self, batch_shape: Any) -> Any:
         """The same in a larger shape."""
@@ -117,11 +119,7 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _not_negative(self: Distribution, value: Any) -> Any:
-    return value >= 0
-
-
-def _whole(self: Distribution, value: Any) -> Any:
+def _whole(value: Any) -> Any:
     return (value >= 0) & (value == np.floor(value))
 
 
@@ -129,151 +127,27 @@ def _drawn(method: str, shape: Any) -> Any:
     return tensor_of(np.asarray(getattr(default_generator._numbers, method)(tuple(shape))))
 
 
-class Normal(Distribution):
-    """The normal distribution."""
-
-    names, positive, has_rsample = ("loc", "scale"), ("scale",), True
-    loc: Any
-    scale: Any
-    mean = mode = property(lambda self: self.loc)
-    stddev = property(lambda self: self.scale)
-    variance = property(lambda self: self.stddev.pow(2))
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers without a graph."""
-        return _drawn("standard_normal", self._shape(sample_shape)) * self.scale.detach() + self.loc.detach()
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the parameters."""
-        return self.loc + _drawn("standard_normal", self._shape(sample_shape)) * self.scale
+def _kind(name: str, doc: str, names: str = "", positive: str = "", base: type[Distribution] = Distribution) -> Any:
+    """A class of distributions that is its formulas, which are below; `positive`: the parameters that are above 0."""
+    given = {"names": tuple(names.split()), "positive": tuple(positive.split())} if names else {}
+    return type(name, (base,), {"__doc__": doc, **given})
 
 
-class Uniform(Distribution):
-    """The uniform distribution from low to high."""
-
-    names, has_rsample = ("low", "high"), True
-    low: Any
-    high: Any
-    mean = property(lambda self: (self.high + self.low) / 2)
-    variance = property(lambda self: (self.high - self.low).pow(2) / 12)
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the ends."""
-        return self.low + _drawn("random", self._shape(sample_shape)) * (self.high - self.low)
-
-    def _within(self, value: Any) -> Any:
-        return (value >= self.low.value) & (value <= self.high.value)
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density: -inf outside."""
-        inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
-        return T.log(inside) - T.log(self.high - self.low)
-
-
-class Exponential(Distribution):
-    """The exponential distribution."""
-
-    _within = _not_negative
-    names, positive, has_rsample = ("rate",), ("rate",), True
-    rate: Any
-    mean = property(lambda self: self.rate.reciprocal())
-    stddev = property(lambda self: self.rate.reciprocal())
-    variance = property(lambda self: self.rate.pow(-2))
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the rate."""
-        return _drawn("standard_exponential", self._shape(sample_shape)) / self.rate
-
-
-class Laplace(Distribution):
-    """The double exponential distribution."""
-
-    names, positive, has_rsample = ("loc", "scale"), ("scale",), True
-    loc: Any
-    scale: Any
-    mean = mode = property(lambda self: self.loc)
-    variance = property(lambda self: 2 * self.scale.pow(2))
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the parameters."""
-        u = _drawn("random", self._shape(sample_shape)) * (2 - _EPS) + (_EPS - 1)
-        return self.loc - self.scale * u.sign() * T.log1p(-u.abs())
-
-
-class Gumbel(Distribution):
-    """The distribution of the largest of many numbers."""
-
-    names, positive, has_rsample = ("loc", "scale"), ("scale",), True
-    loc: Any
-    scale: Any
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the parameters."""
-        u = _drawn("random", self._shape(sample_shape)) * (1 - _EPS) + _EPS
-        return self.loc - self.scale * T.log(-T.log(u))
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        y = (self.loc - value) / self.scale
-        return (y - y.exp()) - self.scale.log()
-
-
-class Cauchy(Laplace):
-    """Cauchy's distribution, which has neither a mean nor a variance."""
-
-    mean = property(lambda self: T.full_like(self.loc, math.nan))
-    variance = stddev = property(lambda self: T.full_like(self.loc, math.inf))
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the parameters."""
-        return self.loc + T.tan(math.pi * (_drawn("random", self._shape(sample_shape)) - 0.5)) * self.scale
-
-
-class LogNormal(Normal):
-    """That of the exponential of normal numbers."""
-
-    mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
-    mode = property(lambda self: (self.loc - self.scale.pow(2)).exp())
-    stddev = property(lambda self: self.variance.sqrt())
-    variance = property(lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp())
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the parameters."""
-        return super().rsample(sample_shape).exp()
-
-    sample = Distribution.sample
-
-    def _within(self, value: Any) -> Any:
-        return value > 0
-
-
-class HalfNormal(Distribution):
-    """That of the size of normal numbers around 0."""
-
-    _within = _not_negative
-    names, positive, has_rsample = ("scale",), ("scale",), True
-    scale: Any
-    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the scale."""
-        return Normal(0.0, self.scale).rsample(sample_shape).abs()
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        found = Normal(0.0, self.scale).log_prob(value) + math.log(2)
-        return T.where(tensor_of(value) >= 0, found, -math.inf)
+Normal = _kind("Normal", "The normal distribution.", "loc scale", "scale")
+LogNormal = _kind("LogNormal", "That of the exponential of normal numbers.", base=Normal)
+HalfNormal = _kind("HalfNormal", "That of the size of normal numbers around 0.", "scale", "scale")
+Uniform = _kind("Uniform", "The uniform distribution from low to high.", "low high")
+Exponential = _kind("Exponential", "The exponential distribution.", "rate", "rate")
+Laplace = _kind("Laplace", "The double exponential distribution.", "loc scale", "scale")
+Cauchy = _kind("Cauchy", "Cauchy's distribution, which has neither a mean nor a variance.", base=Laplace)
+Gumbel = _kind("Gumbel", "The distribution of the largest of many numbers.", "loc scale", "scale")
+Poisson = _kind("Poisson", "The distribution of counts.", "rate")
 
 
 class Gamma(Distribution):
     """The gamma distribution; what it draws has no derivative here."""
 
-    _within = _not_negative
-    names, positive = ("concentration", "rate"), ("concentration", "rate")
-    concentration: Any
-    rate: Any
-    mean = property(lambda self: self.concentration / self.rate)
-    variance = property(lambda self: self.concentration / self.rate.pow(2))
+    names = positive = ("concentration", "rate")
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Random numbers without a graph."""
@@ -295,22 +169,16 @@ class Gamma(Distribution):
 class Dirichlet(Distribution):
     """The distribution of shares; what it draws has no derivative here."""
 
-    names, positive = ("concentration",), ("concentration",)
-    concentration: Any
+    names = positive = ("concentration",)
 
     def __init__(self, concentration: Any, validate_args: Any = None) -> None:
         super().__init__(concentration, validate_args=validate_args)
         self.batch_shape, self.event_shape = Size(self.batch_shape[:-1]), Size(self.batch_shape[-1:])
 
-    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
-
     def sample(self, sample_shape: Any = ()) -> Any:
         """Random numbers without a graph."""
         drawn = Gamma(self.concentration, 1.0).sample(sample_shape)
         return drawn / drawn.sum(-1, True)
-
-    def _within(self, value: Any) -> Any:
-        return (value >= 0).all(-1) & (abs(value.sum(-1) - 1) < 1e-6)
 
     def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
@@ -318,38 +186,18 @@ class Dirichlet(Distribution):
         return T.xlogy(a - 1.0, value).sum(-1) + T.lgamma(a.sum(-1)) - T.lgamma(a).sum(-1)
 
 
-class Beta(Distribution):
-    """The beta distribution; what it draws has no derivative here."""
+_BOTH = "concentration1 concentration0"
+Beta = _kind("Beta", "The beta distribution; what it draws has no derivative here.", _BOTH, _BOTH)
 
-    names = positive = ("concentration1", "concentration0")
-    concentration1: Any
-    concentration0: Any
-    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
 
-    @property
-    def _shares(self) -> Any:
-        return Dirichlet(T.stack([self.concentration1, self.concentration0], -1))
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers without a graph."""
-        return self._shares.sample(sample_shape).select(-1, 0)
-
-    def _within(self, value: Any) -> Any:
-        return (value >= 0) & (value <= 1)
-
-    def _log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
-        value = tensor_of(value)
-        return self._shares._log_prob(T.stack([value, 1.0 - value], -1))
+def _shares(self: Any) -> Any:
+    return Dirichlet(T.stack([self.concentration1, self.concentration0], -1))
 
 
 class StudentT(Distribution):
     """Student's distribution; what it draws has no derivative here."""
 
     names, positive = ("df", "loc", "scale"), ("df", "scale")
-    df: Any
-    loc: Any
-    scale: Any
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: Any = None) -> None:
         super().__init__(df, loc, scale, validate_args=validate_args)
@@ -362,19 +210,6 @@ class StudentT(Distribution):
         return -0.5 * (df + 1.0) * T.log1p(y**2.0 / df) - z
 
 
-class Poisson(Distribution):
-    """The distribution of counts."""
-
-    _within = _whole
-    names = ("rate",)
-    rate: Any
-    mean = variance = property(lambda self: self.rate)
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """Random counts."""
-        return T.poisson(self.rate.detach().expand(self._shape(sample_shape)))
-
-
 # With probabilities, or logits
 
 
@@ -384,9 +219,6 @@ def _inside(probs: Any) -> Any:
 
 class _Discrete(Distribution):
     """The base of those with probabilities, or logits, of which one is given and the other follows."""
-
-    probs: Any
-    logits: Any
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         if (probs is None) == (logits is None):
@@ -417,16 +249,6 @@ class _Discrete(Distribution):
 class Bernoulli(_Discrete):
     """1 with a probability, else 0."""
 
-    mean = property(lambda self: self.probs)
-    variance = property(lambda self: self.probs * (1 - self.probs))
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """Random zeros and ones."""
-        return T.bernoulli(self.probs.detach().expand(self._shape(sample_shape)))
-
-    def _within(self, value: Any) -> Any:
-        return (value == 0) | (value == 1)
-
     def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         logits, value = T.broadcast_tensors(self.logits, tensor_of(value))
@@ -440,16 +262,7 @@ def _crossed(logits: Any, target: Any) -> Any:
     return entitle(found, "BinaryCrossEntropyWithLogitsBackward0")
 
 
-class Geometric(_Discrete):
-    """How often an event fails before it comes."""
-
-    _within = _whole
-    mean = property(lambda self: 1.0 / self.probs - 1.0)
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """Random counts."""
-        u = _drawn("random", self._shape(sample_shape)).clamp(min=float(np.finfo(np.float64).tiny))
-        return (u.log() / (-self.probs.detach()).log1p()).floor()
+Geometric = _kind("Geometric", "How often an event fails before it comes.", base=_Discrete)
 
 
 class Binomial(_Discrete):
@@ -459,15 +272,10 @@ class Binomial(_Discrete):
         super().__init__(probs, logits, validate_args)
         self.total_count = tensor_of(float(total_count) if isinstance(total_count, int) else total_count)
 
-    mean = property(lambda self: self.total_count * self.probs)
-
     def sample(self, sample_shape: Any = ()) -> Any:
         """Random counts."""
         count, p = (np.asarray(x.value) for x in (self.total_count, self.probs))
         return tensor_of(default_generator._numbers.binomial(count.astype(int), p, self._shape(sample_shape)) * 1.0)
-
-    def _within(self, value: Any) -> Any:
-        return _whole(self, value) & (value <= self.total_count.value)
 
     def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
@@ -479,9 +287,6 @@ class Binomial(_Discrete):
 
 class Categorical(_Discrete):
     """The number of a class, each with a probability along the last axis."""
-
-    mean = variance = property(lambda self: T.full(self.batch_shape, math.nan))
-    mode = property(lambda self: self.probs.argmax(-1))
 
     def _of_given(self, given: Any, validate_args: Any) -> None:
         x: Any = tensor_of(given)
@@ -503,9 +308,6 @@ class Categorical(_Discrete):
         drawn = T.multinomial(self.probs.detach().reshape(-1, self._count), count, True).T
         return drawn.reshape(Size((*sample_shape, *self.batch_shape)))
 
-    def _within(self, value: Any) -> Any:
-        return _whole(self, value) & (value < self._count)
-
     def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         value = tensor_of(value)
@@ -525,13 +327,6 @@ class OneHotCategorical(Categorical):
     def _of_given(self, given: Any, validate_args: Any) -> None:
         super()._of_given(given, validate_args)
         self.event_shape = Size((self._count,))
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """Random rows."""
-        return T.eye(self._count)[super().sample(sample_shape)]
-
-    def _within(self, value: Any) -> Any:
-        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
 
 # Of vectors, and made of others
@@ -592,19 +387,8 @@ class Independent(Distribution):
         self.batch_shape = Size(shape[:split])
         self.event_shape = Size((*shape[split:], *base_distribution.event_shape))
 
-    mean = property(lambda self: self.base_dist.mean)
-    variance = property(lambda self: self.base_dist.variance)
-
     def _summed(self, x: Any) -> Any:
         return x.sum([*range(-self.count, 0)]) if self.count else x
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers without a graph."""
-        return self.base_dist.sample(sample_shape)
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Random numbers, which are differentiable by the parameters."""
-        return self.base_dist.rsample(sample_shape)
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.count})"
@@ -686,9 +470,80 @@ _DIVERGENCES: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-_OF_NORMAL: Any = Normal
-# Formulas, each of a method of a class.
+# Formulas, each of a method of a class, or of several; behind some, the numbers to draw that are their argument.
 _FORMULAS: dict[str, Callable[..., Any]] = {
+    "Normal.sample standard_normal": lambda self, z: z * self.scale.detach() + self.loc.detach(),
+    "Normal.rsample standard_normal": lambda self, z: self.loc + z * self.scale,
+    "Uniform.rsample random": lambda self, u: self.low + u * (self.high - self.low),
+    "Exponential.rsample standard_exponential": lambda self, x: x / self.rate,
+    "Laplace.rsample random": lambda self, u: (
+        self.loc - self.scale * (u := u * (2 - _EPS) + (_EPS - 1)).sign() * T.log1p(-u.abs())
+    ),
+    "Gumbel.rsample random": lambda self, u: self.loc - self.scale * T.log(-T.log(u * (1 - _EPS) + _EPS)),
+    "Cauchy.rsample random": lambda self, u: self.loc + T.tan(math.pi * (u - 0.5)) * self.scale,
+    "LogNormal.rsample": lambda self, sample_shape=(): Normal.rsample(self, sample_shape).exp(),
+    "LogNormal.sample": Distribution.sample,
+    "HalfNormal.rsample": lambda self, sample_shape=(): Normal(0.0, self.scale).rsample(sample_shape).abs(),
+    "Beta.sample": lambda self, sample_shape=(): _shares(self).sample(sample_shape).select(-1, 0),
+    "Poisson.sample": lambda self, sample_shape=(): T.poisson(self.rate.detach().expand(self._shape(sample_shape))),
+    "Bernoulli.sample": lambda self, sample_shape=(): T.bernoulli(
+        self.probs.detach().expand(self._shape(sample_shape))
+    ),
+    "Geometric.sample random": lambda self, u: (u.clamp(min=_TINY).log() / (-self.probs.detach()).log1p()).floor(),
+    "OneHotCategorical.sample": lambda self, sample_shape=(): T.eye(self._count)[
+        Categorical.sample(self, sample_shape)
+    ],
+    "Independent.sample": lambda self, sample_shape=(): self.base_dist.sample(sample_shape),
+    "Independent.rsample": lambda self, sample_shape=(): self.base_dist.rsample(sample_shape),
+    "Normal.mean Normal.mode Laplace.mean Laplace.mode": lambda self: self.loc,
+    "Normal.stddev": lambda self: self.scale,
+    "Normal.variance": lambda self: self.stddev.pow(2),
+    "Uniform.mean": lambda self: (self.high + self.low) / 2,
+    "Uniform.variance": lambda self: (self.high - self.low).pow(2) / 12,
+    "Exponential.mean Exponential.stddev": lambda self: self.rate.reciprocal(),
+    "Exponential.variance": lambda self: self.rate.pow(-2),
+    "Laplace.variance": lambda self: 2 * self.scale.pow(2),
+    "Cauchy.mean": lambda self: T.full_like(self.loc, math.nan),
+    "Cauchy.variance Cauchy.stddev": lambda self: T.full_like(self.loc, math.inf),
+    "LogNormal.mean": lambda self: (self.loc + self.scale.pow(2) / 2).exp(),
+    "LogNormal.mode": lambda self: (self.loc - self.scale.pow(2)).exp(),
+    "LogNormal.stddev": lambda self: self.variance.sqrt(),
+    "LogNormal.variance": lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp(),
+    "HalfNormal.mean": lambda self: self.scale * math.sqrt(2 / math.pi),
+    "Gamma.mean": lambda self: self.concentration / self.rate,
+    "Gamma.variance": lambda self: self.concentration / self.rate.pow(2),
+    "Dirichlet.mean": lambda self: self.concentration / self.concentration.sum(-1, True),
+    "Beta.mean": lambda self: self.concentration1 / (self.concentration1 + self.concentration0),
+    "Poisson.mean Poisson.variance": lambda self: self.rate,
+    "Bernoulli.mean": lambda self: self.probs,
+    "Bernoulli.variance": lambda self: self.probs * (1 - self.probs),
+    "Geometric.mean": lambda self: 1.0 / self.probs - 1.0,
+    "Binomial.mean": lambda self: self.total_count * self.probs,
+    "Categorical.mean Categorical.variance": lambda self: T.full(self.batch_shape, math.nan),
+    "Categorical.mode": lambda self: self.probs.argmax(-1),
+    "Independent.mean": lambda self: self.base_dist.mean,
+    "Independent.variance": lambda self: self.base_dist.variance,
+    "Uniform._within": lambda self, value: (value >= self.low.value) & (value <= self.high.value),
+    "Exponential._within HalfNormal._within Gamma._within": lambda self, value: value >= 0,
+    "LogNormal._within": lambda self, value: value > 0,
+    "Dirichlet._within": lambda self, value: (value >= 0).all(-1) & (abs(value.sum(-1) - 1) < 1e-6),
+    "Beta._within": lambda self, value: (value >= 0) & (value <= 1),
+    "Poisson._within Geometric._within": lambda self, value: _whole(value),
+    "Bernoulli._within": lambda self, value: (value == 0) | (value == 1),
+    "Binomial._within": lambda self, value: _whole(value) & (value <= self.total_count.value),
+    "Categorical._within": lambda self, value: _whole(value) & (value < self._count),
+    "OneHotCategorical._within": lambda self, value: ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1),
+    "Uniform._log_prob": lambda self, value: (
+        T.log(self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low))
+        - T.log(self.high - self.low)
+    ),
+    "Gumbel._log_prob": lambda self, value: ((y := (self.loc - value) / self.scale) - y.exp()) - self.scale.log(),
+    "HalfNormal._log_prob": lambda self, value: T.where(
+        tensor_of(value) >= 0, Normal(0.0, self.scale).log_prob(value) + math.log(2), -math.inf
+    ),
+    "Beta._log_prob": lambda self, value: _shares(self)._log_prob(
+        T.stack([tensor_of(value), 1.0 - tensor_of(value)], -1)
+    ),
     "Normal._log_prob": lambda self, value: (
         -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - _HALF_LOG_2PI
     ),
@@ -714,9 +569,9 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "Gumbel.cdf": lambda self, value: (-((self.loc - value) / self.scale).exp()).exp(),
     "HalfNormal.mode": lambda self: T.zeros_like(self.scale),
     "HalfNormal.variance": lambda self: self.scale.pow(2) * (1 - 2 / math.pi),
-    "HalfNormal.cdf": lambda self, value: 2 * _OF_NORMAL(0.0, self.scale).cdf(value) - 1,
-    "HalfNormal.icdf": lambda self, value: _OF_NORMAL(0.0, self.scale).icdf((value + 1) / 2),
-    "HalfNormal.entropy": lambda self: _OF_NORMAL(0.0, self.scale).entropy() - math.log(2),
+    "HalfNormal.cdf": lambda self, value: 2 * Normal(0.0, self.scale).cdf(value) - 1,
+    "HalfNormal.icdf": lambda self, value: Normal(0.0, self.scale).icdf((value + 1) / 2),
+    "HalfNormal.entropy": lambda self: Normal(0.0, self.scale).entropy() - math.log(2),
     "Gamma.mode": lambda self: ((self.concentration - 1) / self.rate).clamp(min=0),
     "Gamma.cdf": lambda self, value: T.igamma(self.concentration, self.rate * value),
     "Poisson.mode": lambda self: self.rate.floor(),
@@ -740,8 +595,8 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "Cauchy.entropy": lambda self: math.log(4 * math.pi) + self.scale.log(),
     "LogNormal._log_prob": lambda self, value: Normal._log_prob(self, value.log()) - value.log(),
     "LogNormal.cdf": lambda self, value: _FORMULAS["Normal.cdf"](self, value.log()),
-    "LogNormal.icdf": lambda self, value: _OF_NORMAL.icdf(self, value).exp(),
-    "LogNormal.entropy": lambda self: _OF_NORMAL.entropy(self) + self.loc,
+    "LogNormal.icdf": lambda self, value: Normal.icdf(self, value).exp(),
+    "LogNormal.entropy": lambda self: Normal.entropy(self) + self.loc,
     "Poisson._log_prob": lambda self, value: (
         T.xlogy(tensor_of(value), self.rate) - self.rate - T.lgamma(tensor_of(value) + 1)
     ),
@@ -765,6 +620,10 @@ _TOLD = {
     "mean": "The mean.",
     "mode": "The likeliest value.",
     "variance": "The variance.",
+    "stddev": "The standard deviation.",
+    "sample": "Random numbers without a graph.",
+    "rsample": "Random numbers, which are differentiable by the parameters.",
+    "_within": "Which entries of an array can be drawn.",
 }
 
 
@@ -772,12 +631,20 @@ def _of_valid(find: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, value: find(self, self._valid(value))
 
 
-for _key, _formula in _FORMULAS.items():
-    _owner, _, _name = _key.partition(".")
-    _formula = _of_valid(_formula) if _name == "cdf" else _formula
-    _formula.__name__, _formula.__doc__ = _name, _TOLD[_name]
-    is_value = _name in ("mean", "mode", "variance")
-    setattr(globals()[_owner], _name, property(_formula) if is_value else _formula)
+def _of_drawn(method: str, find: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, sample_shape=(): find(self, _drawn(method, self._shape(sample_shape)))
+
+
+for _keys, _formula in _FORMULAS.items():
+    for _owner, _, _name in (_key.partition(".") for _key in _keys.split() if "." in _key):
+        _drawing = _keys.split()[-1]  # how what a sample is made of is drawn
+        _formula = _formula if "." in _drawing else _of_drawn(_drawing, _formula)
+        _formula = _of_valid(_formula) if _name == "cdf" else _formula
+        _formula.__name__, _formula.__doc__ = _name, _TOLD[_name]
+        is_value = _name in ("mean", "mode", "variance", "stddev")
+        setattr(globals()[_owner], _name, property(_formula) if is_value else _formula)
+        if _name == "rsample":
+            globals()[_owner].has_rsample = True
 
 
 NAMES = {

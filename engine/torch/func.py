@@ -177,17 +177,20 @@ def mapped_tuples(tree: Any, like: Any) -> Any:
     return tree[0]
 
 
+def _units(x: Any) -> Iterator[Tensor]:
+    """For each entry of a tensor, one that is 1 there and 0 elsewhere."""
+    for place in range(math.prod(x.shape)):
+        unit = np.zeros(math.prod(x.shape))
+        unit[place] = 1.0
+        yield Tensor.of(unit.reshape(x.shape) if x.ndim else 1.0)
+
+
 def _rows(y: Any, trees: list[Any]) -> tuple[Any, ...]:
     """The Jacobians of one result: a backward for each entry."""
     if not isinstance(y, core.Tensor):
         raise TypeError(f"derivatives are taken of Tensors, not {type(y).__name__}")
     wanted = [x for tree in trees for x in leaves(tree)]
-    rows: list[list[Any]] = []
-    count = math.prod(y.shape)
-    for place in range(count):
-        seed = np.zeros(count)
-        seed[place] = 1.0
-        rows.append(_gradients([y], wanted, [Tensor.of(seed.reshape(y.shape) if y.ndim else 1.0)]))
+    rows = [_gradients([y], wanted, [unit]) for unit in _units(y)]
     made = [
         engine("reshape", engine("stack", list(column)), (*y.shape, *x.shape))
         for x, column in zip(wanted, zip(*rows, strict=True), strict=True)
@@ -200,11 +203,7 @@ def _columns(y: Any, trees: list[Any]) -> tuple[Any, ...]:
     """The same forward: a direction for each entry of what it is derived by."""
     made = []
     for x in [x for tree in trees for x in leaves(tree)]:
-        columns = []
-        for place in range(x.numel()):
-            direction = np.zeros(x.numel())
-            direction[place] = 1.0
-            columns.append(_pushed([y], [x], [Tensor.of(direction.reshape(x.shape) if x.ndim else 1.0)])[0])
+        columns = [_pushed([y], [x], [unit])[0] for unit in _units(x)]
         made.append(engine("reshape", engine("stack", columns, axis=-1), (*y.shape, *x.shape)))
     parts = iter(made)
     return tuple(rebuilt(tree, parts) for tree in trees)

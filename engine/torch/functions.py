@@ -39,7 +39,7 @@ from agrad.torch.registry import (
     viewing,
     whole,
 )
-from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, kinded, part_of, typed, write_over
+from agrad.torch.tensor import CAREFUL, Tensor, above, check_writable, entitle, give, kinded, part_of, typed, write_over
 from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
@@ -65,16 +65,11 @@ _OTHERS = (
 
 
 def _install() -> None:
-    for text, binary, place in (
-        (_UNARY, False, True),
-        (_BINARY, True, True),
-        (_COMPARING, True, True),
-        (_OTHERS, True, False),
-    ):
+    for text in (_UNARY, _BINARY, _COMPARING, _OTHERS):
         for pair in text.split():
             name, _, ours = pair.partition("=")
             quick = (ours or name) if text == _UNARY and (ours or name) in OPS else ""
-            public(name, place=place, quick=quick)(plain(name, ours or name, binary))
+            public(name, place=text != _OTHERS, quick=quick)(plain(name, ours or name, text != _UNARY))
 
 
 _install()
@@ -594,9 +589,7 @@ def _offsets(input: Any) -> Any:
     deeper = _offsets(shared.whole)
     if shared.again is None:
         return deeper
-    return (
-        shared.places.reshape(input.shape) if deeper is None else deeper.reshape(-1)[shared.places].reshape(input.shape)
-    )
+    return (shared.places if deeper is None else deeper.reshape(-1)[shared.places]).reshape(input.shape)
 
 
 @public("stride")
@@ -665,11 +658,8 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
 @public(view=True)
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without axes of length 1."""
-    axes = (
-        range(input.ndim)
-        if dim is None
-        else [axis_in(input, x) for x in (dim if isinstance(dim, tuple | list) else (dim,))]
-    )
+    given = dim if isinstance(dim, tuple | list) else (dim,)
+    axes = range(input.ndim) if dim is None else [axis_in(input, x) for x in given]
     shape = [n for at, n in enumerate(input.shape) if n != 1 or at not in axes]
     number = 0 if dim is None else 2 if isinstance(dim, tuple | list) else 1
     return entitle(engine("reshape", input, tuple(shape)), f"SqueezeBackward{number}")
@@ -800,10 +790,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Entries moved along axes; what falls out comes in at the other end."""
     if dims is None:
         return entitle(_reshaped(engine("roll", _reshaped(input, -1), shifts, axis=0), *input.shape), "RollBackward0")
-    several_ = isinstance(shifts, tuple | list)
-    for shift, dim in zip(
-        shifts if several_ else (shifts,), dims if isinstance(dims, tuple | list) else (dims,), strict=True
-    ):
+    given = (one if isinstance(one, tuple | list) else (one,) for one in (shifts, dims))
+    for shift, dim in zip(*given, strict=True):
         input = engine("roll", input, shift, axis=dim)
     return input
 
@@ -972,15 +960,9 @@ def _fits(x: Any, parts: tuple[Any, ...], value: Any) -> None:
 
 def _overlap(x: Any, y: Any) -> bool:
     """Whether two tensors have an entry of the same data."""
-    places, wholes = (_offsets(x), _offsets(y)), [x, y]
-    for at in (0, 1):
-        while wholes[at].view_of is not None and wholes[at].view_of.whole is not None:
-            wholes[at] = wholes[at].view_of.whole
-    return (
-        wholes[0] is wholes[1]
-        and y.numel() > 0
-        and (any(one is None for one in places) or np.intersect1d(*places).size > 0)
-    )
+    places = _offsets(x), _offsets(y)
+    is_same = above(x)[-1] is above(y)[-1] and y.numel() > 0
+    return is_same and (any(one is None for one in places) or np.intersect1d(*places).size > 0)
 
 
 def _is_part(x: Any) -> bool:
@@ -1247,9 +1229,8 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None
     src = _fitted("scatter", value if src is None else src, input)
     places = _beside(input, axis_in(input, dim), index)
     if reduce == "add":
-        return scatter_add(
-            input, dim, index, src if isinstance(src, core.Tensor) else TORCH["full"](index.shape, float(src))
-        )
+        added = src if isinstance(src, core.Tensor) else TORCH["full"](index.shape, float(src))
+        return scatter_add(input, dim, index, added)
     if reduce == "multiply":
         return scatter_reduce(input, dim, index, src, "prod")
     title = f"ScatterBackward{int(not isinstance(src, core.Tensor))}"
@@ -1564,16 +1545,10 @@ def _filled(self: Any, value: Any) -> Any:
 
 def _constant(self: Any, value: Any) -> Any:
     """One number everywhere, with the graph of the tensor, which has no part in it."""
-    like = engine(
-        "where",
-        Tensor.of(np.ones(self.node.shape) if self.node.shape else 1.0, bool_),
-        0.0 if value is None else value,
-        self,
-    )
-    return entitle(
-        typed(like, self.kind),
-        "ZeroBackward0" if value is None else "FillBackward3" if isinstance(value, core.Tensor) else "FillBackward2",
-    )
+    everywhere = Tensor.of(np.ones(self.node.shape) if self.node.shape else 1.0, bool_)
+    like = engine("where", everywhere, 0.0 if value is None else value, self)
+    filled = f"FillBackward{3 if isinstance(value, core.Tensor) else 2}"
+    return entitle(typed(like, self.kind), "ZeroBackward0" if value is None else filled)
 
 
 _WRITING: dict[str, Any] = {"copy_": _copied, "fill_": _filled, "zero_": lambda self: _filled(self, None)}
@@ -1608,15 +1583,9 @@ def to(input: Any, *args: Any, **keywords: Any) -> Any:
         return typed(engine("trunc", input), int64)
 
 
-for _name, _kind in {
-    "double": float64,
-    "float": float64,
-    "half": float64,
-    "long": int64,
-    "int": int64,
-    "bool": bool_,
-}.items():
-    give(_name, lambda self, _kind=_kind, **_: to(self, _kind))
+for _names, _kind in (("double float half", float64), ("long int", int64), ("bool", bool_)):
+    for _name in _names.split():
+        give(_name, lambda self, _kind=_kind, **_: to(self, _kind))
 for _name in ("cpu", "pin_memory"):
     give(_name, lambda self, *_, **__: self)
 give("cuda", stay)

@@ -15,11 +15,9 @@ from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
 from agrad.engine.values import np
 from agrad.torch.creation import default_generator
-from agrad.torch.registry import TORCH, checked, engine, refuse_whole, tensor_of
+from agrad.torch.registry import T, checked, engine, refuse_whole, tensor_of
 from agrad.torch.tensor import entitle
 from agrad.torch.types import float64
-
-T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
 
 
 def _pair(x: Any) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, p
 from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
+T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
 NUMBERS = (int, float, bool)
 _INPUT = ("input", "self")
 _SECOND = ("other", "exponent", "mat2", "vec", "vec2", "tensor", "tensor2", "weight", "target")

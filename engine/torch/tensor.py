@@ -160,6 +160,17 @@ class Shared:
         self.parts.append((weakref.ref(part), weakref.ref(part.node), part.view_of.again))
 
 
+def above(x: Any, *kinds: str) -> list[Any]:
+    """A tensor, what it shares its data with, and so on; `kinds`: as long as that is so in these ways."""
+    chain = [x]
+    while (shared := chain[-1].view_of) is not None and shared.whole is not None and shared.kind in (kinds or _SHARING):
+        chain.append(shared.whole)
+    return chain
+
+
+_SHARING = ("view", "detach", "data")
+
+
 def check_whole(x: Any) -> None:
     """Refuse one of several views of which one was written in place, whose derivatives PyTorch does not have."""
     if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
@@ -262,17 +273,13 @@ class Tensor(core.Tensor):
 
     @property
     def _base(self) -> Tensor | None:
-        found: Any = self
-        while found.view_of is not None and found.view_of.whole is not None and found.view_of.kind == "view":
-            found = found.view_of.whole
+        found = above(self, "view")[-1]
         return None if found is self else found
 
     @property
     def _version(self) -> int:
-        found: Any = self
-        while found.view_of is not None and found.view_of.whole is not None and found.view_of.kind != "data":
-            found = found.view_of.whole
-        return found.node.storage.version if found.node.storage is not None else 0
+        storage = above(self, "view", "detach")[-1].node.storage
+        return storage.version if storage is not None else 0
 
     def __repr__(self) -> str:
         from agrad.torch.printing import text_of
@@ -411,9 +418,7 @@ class Tensor(core.Tensor):
     def adopt(self, other: core.Tensor, what: str = "copy_") -> Tensor:
         """Become another value with its graph, and so do all views."""
         check_writable(self, True)
-        chain: list[Any] = [self]
-        while (shared := chain[-1].view_of) is not None and shared.whole is not None and shared.kind == "view":
-            chain.append(shared.whole)
+        chain = above(self, "view")
         root = chain[-1]
         if root is self:
             core.Tensor.adopt(self, other, what)
@@ -482,9 +487,7 @@ def _silenced(node: Node) -> None:
 
 def _remember_data(x: Any) -> None:
     """Log the entries of a view, and of all that it is a view of, before one is written: they may be the same array."""
-    chain = [x]
-    while (shared := chain[-1].view_of) is not None and shared.whole is not None:
-        chain.append(shared.whole)
+    chain = above(x)
     oldest = min(node.seq for node in sharers(chain[-1].node))
     for one in chain:
         if one.node.shape:

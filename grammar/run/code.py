@@ -261,19 +261,15 @@ class _Generator(Nodes):
         span, names = node.span, syntax.units.names_in(node.unit)
         if self.is_own(names[0]):
             return self.expr(syntax.units.product(node), level)
-        made = self.detail(units.quantity.quantity, span)
-        values = [made, self.expr(node.value, level), self.constant(node.unit, span)]
-        given = self.do("call", (2, ()), values, span)
+        given = self._conversion(node, level, "quantity")
         if names[0][0] == "°":
             return given
-        return self.at(
-            py.IfExp(self.do("valued", tuple(names), [], span), self.expr(syntax.units.product(node), level), given),
-            span,
-        )
+        test = self.do("valued", tuple(names), [], span)
+        return self.at(py.IfExp(test, self.expr(syntax.units.product(node), level), given), span)
 
-    def _conversion(self, node: ast.Conversion, level: int) -> Any:
-        """`x to km/h`."""
-        made, span = self.detail(units.quantity.converted, node.span), node.span
+    def _conversion(self, node: Any, level: int, function: str = "converted") -> Any:
+        """`x to km/h`, or what another function makes of a value and a unit."""
+        made, span = self.detail(getattr(units.quantity, function), node.span), node.span
         return self.do("call", (2, ()), [made, self.expr(node.value, level), self.constant(node.unit, span)], span)
 
     def operation(self, node: ast.Binary, left: Any, level: int) -> Any:
@@ -438,7 +434,7 @@ class _Generator(Nodes):
     def function(self, definition: Definition, defaults: Sequence[Any]) -> Any:
         """A function of an expression."""
         span = definition.tree.span
-        with self.having(before=[]), self.inner(_parameters(definition)):
+        with self.having(before=[]), self.inner([*definition.parameters, *filter(None, [definition.rest])]):
             body = self.expr(definition.tree)
             if self.before:
                 raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
@@ -765,9 +761,8 @@ class _Generator(Nodes):
         else:
             kept = self.temporary()
             target, first = self.name(kept, span, STORE), self.store(node.target, self.name(kept, node.target.span))
-        return [
-            self.at(py.For(target, values, [self.tick(span), *first, *self.looped(node.body)], []), node.iterable.span)
-        ]  # where it goes on, on each Python
+        body = [self.tick(span), *first, *self.looped(node.body)]
+        return [self.at(py.For(target, values, body, []), node.iterable.span)]  # where it goes on, on each Python
 
     def _on_while(self, node: ast.While) -> list[Any]:
         """One of arithmetic, whose values stay numbers if its names have such, is there once more for these."""
@@ -970,10 +965,6 @@ def _keeps_numbers(node: Any) -> bool:
 def as_list(node: Any) -> Any:
     """A list in brackets as one to be added to."""
     return node.changed(apart=True) if isinstance(node, ast.List) else node
-
-
-def _parameters(definition: Definition) -> list[str]:
-    return [*definition.parameters, *filter(None, [definition.rest])]
 
 
 class _Plan:

@@ -24,12 +24,13 @@ from agrad.engine.core.context import current, remember_order
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import Object, stores_of
+from agrad.engine.values import MISSING
 from agrad.grammar import reach, runtime
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.reach import REACH, is_special
 from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import python
-from agrad.grammar.run.machine import MISSING, Machine, given_to
+from agrad.grammar.run.machine import Machine, given_to, restored
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL
 from agrad.grammar.runtime import crossing, modules
@@ -61,32 +62,6 @@ _SILENT = re.compile(r"[ \t]*;[ \t]*(#.*)?$", re.MULTILINE)  # behind a value th
 # The log
 
 _COPY: dict[Any, Any] = {list: list, dict: dict, set: set, deque: list, Counter: dict, OrderedDict: dict}
-
-
-def _restored(x: Any, before: Any) -> None:
-    """Give a container, an instance, a class or a cell what it had."""
-    if isinstance(x, list | set | deque):
-        x.clear()
-        x.update(before) if isinstance(x, set) else x.extend(before)
-    elif isinstance(x, dict):
-        x.clear()
-        for key, value in before.items():
-            x[key] = value
-    elif type(x) is CellType:
-        if before is MISSING:
-            del x.cell_contents
-        else:
-            x.cell_contents = before
-    elif isinstance(x, type):
-        for name in [name for name in vars(x) if name not in before]:
-            type.__delattr__(x, name)
-        for name, value in before.items():
-            if vars(x).get(name, MISSING) is not value and name not in ("__dict__", "__weakref__"):
-                type.__setattr__(x, name, value)
-    else:
-        own = vars(x)
-        own.clear()
-        own.update(before)
 
 
 class Python(builtins.Builtins, Machine):
@@ -207,7 +182,7 @@ class Python(builtins.Builtins, Machine):
         kind = x if isinstance(x, type) else type(x)
         if isinstance(x, modules.Module):
             return {*reach.names_in(vars(x)[".name"]), *(one for one in vars(x) if one[0] != ".")}
-        is_known = self.own(kind) or self.is_ours(kind)
+        is_known = kind in self.classes or self.is_ours(kind)
         found = {*self.table.get(kind, ())}
         if is_known and hasattr(x, "__dict__"):
             found.update(*(stores_of(x) if "_parameters" in vars(x) else [vars(x)]))
@@ -229,7 +204,7 @@ class Python(builtins.Builtins, Machine):
 
     def _log(self, log: Any, x: Any, before: Any) -> None:
         """Log what something was; what only the log keeps was made, and left, by the statement: it is forgotten."""
-        log.undos[id(x)] = partial(_restored, x, before)
+        log.undos[id(x)] = partial(restored, x, before)
         self.until_sweep -= 1
         if self.until_sweep < 0:
             of_objects = [(key, undo) for key, undo in log.undos.items() if type(key) is int]
@@ -323,13 +298,14 @@ class Python(builtins.Builtins, Machine):
             return modules.version(x)
         is_told = isinstance(x, type) or kind in (FunctionType, MethodType, type(len))
         if word in ("name", "qualname", "module", "doc"):
-            if is_told or (word == "doc" and self.own(kind)) or (word == "name" and name in getattr(x, "__dict__", ())):
+            is_own = word == "name" and name in getattr(x, "__dict__", ())
+            if is_told or is_own or (word == "doc" and kind in self.classes):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
             raise self.missing(x, name)
         if word == "dict" and kind in self.open:
             return builtins.Attributes(x, self.on_mine)
-        if self.own(kind) or (isinstance(x, type) and self.own(x)) or kind is super:
+        if kind in self.classes or (isinstance(x, type) and x in self.classes) or kind is super:
             return self._of_class(x, name)
         if word in _DUNDERS and (kind in self.table or kind.__module__ == "builtins") and not isinstance(x, type):
             return getattr(x, name)
@@ -339,7 +315,7 @@ class Python(builtins.Builtins, Machine):
 
     def _other(self, x: Any, kind: Any, name: str) -> Any:
         """An attribute of what is none of Python's own values."""
-        if kind is super or self.own(kind) or (isinstance(x, type) and self.own(x)):
+        if kind is super or kind in self.classes or (isinstance(x, type) and x in self.classes):
             return self._of_class(x, name)
         if isinstance(x, type):
             flag = self.table.get(x, {}).get(name)
@@ -412,10 +388,6 @@ class Python(builtins.Builtins, Machine):
             is_saved = kind.__module__ == "torch.autograd" and name.startswith("_saved_")
             return is_saved or (name in _SHOWN and issubclass(kind, Tensor))
         return name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
-
-    def own(self, kind: Any) -> bool:
-        """Whether a class is one of the script."""
-        return kind in self.classes
 
     @staticmethod
     def is_ours(kind: Any) -> bool:
@@ -501,11 +473,6 @@ class Python(builtins.Builtins, Machine):
 
     # What runs next
 
-    def on_polled(self) -> bool:
-        """A comprehension goes on."""
-        self.on_poll()
-        return True
-
     @staticmethod
     def on_native(function: Any) -> Any:
         """Python's own range, of any length, for a loop of the script."""
@@ -523,7 +490,7 @@ class Python(builtins.Builtins, Machine):
         kind = type(x)
         if self.is_ours(kind):
             return x
-        if not (self.own(kind) and hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+        if not (kind in self.classes and hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             raise TypeError(f"{kind.__name__!r} object does not support the context manager protocol")
         return _Manager(x)
 
@@ -591,7 +558,7 @@ class Python(builtins.Builtins, Machine):
             return dict
         if issubclass(kind, type):
             return self.type
-        if self.own(kind) or kind in self.table or kind in self.named or kind in _TYPES or isinstance(x, Exception):
+        if isinstance(x, Exception) or any(kind in known for known in (self.classes, self.table, self.named, _TYPES)):
             return kind
         if self.is_ours(kind) or kind in (map, zip, filter, enumerate, reversed, super):
             return kind
@@ -604,7 +571,7 @@ class Python(builtins.Builtins, Machine):
         found: dict[str, Any] = self.functions() | exceptions | {"type": self.type}
         found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
-        words = "shown attr loaded entry augmented cells poll polled native caught manager base pattern spec"
+        words = "shown attr loaded entry augmented cells poll native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
         found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
         found |= {".type": type, ".quick": self.quick, ".reals": frozenset({int, float}), ".Exception": Exception}

@@ -9,24 +9,25 @@ from __future__ import annotations
 import operator
 import re
 import sys
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
 from math import inf
 from sys import _getframe
-from types import CodeType, FrameType, FunctionType, TracebackType
+from types import CellType, CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 from agrad.engine import units
 from agrad.engine.core.arguments import tidy_slice
-from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, remember_order, scope
+from agrad.engine.core.context import UndoLog, current, next_stamp, put_back, remember_entry, remember_order, scope
 from agrad.engine.core.graph import Units, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
 from agrad.engine.core.tensor import Tensor, is_truth, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, compared
-from agrad.engine.values import describe, format_number
+from agrad.engine.values import MISSING, describe, format_number
 from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import SCHOOL
@@ -42,7 +43,6 @@ from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.values import lists
 from agrad.grammar.values.lists import List, Star, entries_of, plain, tensors_in
 
-MISSING = object()
 PLAIN = frozenset({float, Tensor})
 
 
@@ -101,13 +101,8 @@ class Machine:
 
     # Code
 
-    def statement(self, tree: ast.Statement) -> Any:
-        """What runs a statement."""
-        return codes.of_statement(tree)
-
-    def expression(self, tree: ast.Expr) -> Any:
-        """What has the value of an expression."""
-        return codes.of_expression(tree)
+    statement = staticmethod(codes.of_statement)
+    expression = staticmethod(codes.of_expression)
 
     def function(self, code: CodeType, names: dict[str, Any], *parts: Any) -> Any:
         """A function with this code, whose names are these, and the language's own."""
@@ -239,7 +234,7 @@ class Machine:
     def remember_names(self, log: UndoLog, frame: FrameType) -> None:
         """Let a log take back what the code of a frame binds."""
         own, names = self.scopes_of(frame)[0], self.session.names
-        log.remember(("names", id(names)), partial(restore_names, names, dict(names)))
+        log.remember(("names", id(names)), partial(restored, names, dict(names)))
         if isinstance(own, Local):
             log.remember(("names", id(frame)), own.restore)
 
@@ -1004,8 +999,7 @@ class Machine:
     def end_line(self) -> None:
         """Show what was printed without the end of its line."""
         if self.line:
-            line, self.line = self.line, ""
-            self.session.emit(Printed(line))
+            self.write("\n")
 
     def on_note(self, site: tuple[tuple[str, ...], Span]) -> None:
         """Note something, once for a place."""
@@ -1024,27 +1018,25 @@ class Machine:
 
     # Checks
 
-    def on_assert(self, site: tuple[str, Span], *operands: Any) -> None:
+    def on_assert(self, site: tuple[str, Span], left: Any, *others: Any) -> None:
         """Raise an error if an assertion does not hold. It makes no guard."""
-        with scope(recording=False, guard=current().guard):
-            self._hold(site, *operands)
-
-    def _hold(self, site: tuple[str, Span], left: Any, *others: Any) -> None:
         (kind, span), (*more, message), settings = site, others, self.session.settings
         symbol = "~=" if kind == "+-" else kind
-        if not kind:
-            is_so, told = truth(left), [("it is ", left)]
-        elif symbol != "~=" and not operations.is_numeric(symbol, left, more[0]):
-            is_so, told = truth(self.operated(symbol, left, more[0], span)), [("left:  ", left), ("right: ", more[0])]
-        else:
-            tolerance = operations.tolerance(left, more[1]) if kind == "+-" else None
-            if Units.exist and all(isinstance(side, float | Tensor) for side in (left, more[0])):
-                units.quantity.alike([left, more[0]])
-            is_so, told = operations.holds(symbol, left, more[0], tolerance), []
-        if not is_so:
-            lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
-            text = f": {text_of(message, settings)}" if message is not None else ""
-            raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=lines)
+        with scope(recording=False, guard=current().guard):
+            if not kind:
+                is_so, told = truth(left), [("it is ", left)]
+            elif symbol != "~=" and not operations.is_numeric(symbol, left, more[0]):
+                told = [("left:  ", left), ("right: ", more[0])]
+                is_so = truth(self.operated(symbol, left, more[0], span))
+            else:
+                tolerance = operations.tolerance(left, more[1]) if kind == "+-" else None
+                if Units.exist and all(isinstance(side, float | Tensor) for side in (left, more[0])):
+                    units.quantity.alike([left, more[0]])
+                is_so, told = operations.holds(symbol, left, more[0], tolerance), []
+            if not is_so:
+                lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
+                text = f": {text_of(message, settings)}" if message is not None else ""
+                raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=lines)
 
     @contextmanager
     def on_fails(self, site: tuple[str, Span]) -> Iterator[None]:
@@ -1178,15 +1170,27 @@ def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
     return ", ".join(told.values())
 
 
-def restore_names(names: dict[str, Any], before: dict[str, Any]) -> None:
-    """Give names the values that they had, and no others."""
-    names.clear()
-    names.update(before)
-
-
-def put_back(names: dict[str, Any], name: str, value: Any) -> None:
-    """Give a name its old value, or none."""
-    if value is MISSING:
-        names.pop(name, None)
+def restored(x: Any, before: Any) -> None:
+    """Give a container, an instance, a class or a cell what it had."""
+    if isinstance(x, list | set | deque):
+        x.clear()
+        x.update(before) if isinstance(x, set) else x.extend(before)
+    elif isinstance(x, dict):
+        x.clear()
+        for key, value in before.items():
+            x[key] = value
+    elif type(x) is CellType:
+        if before is MISSING:
+            del x.cell_contents
+        else:
+            x.cell_contents = before
+    elif isinstance(x, type):
+        for name in [name for name in vars(x) if name not in before]:
+            type.__delattr__(x, name)
+        for name, value in before.items():
+            if vars(x).get(name, MISSING) is not value and name not in ("__dict__", "__weakref__"):
+                type.__setattr__(x, name, value)
     else:
-        names[name] = value
+        own = vars(x)
+        own.clear()
+        own.update(before)

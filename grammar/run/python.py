@@ -70,17 +70,13 @@ class _Guards(Nodes):
             body[0].value = self.helped("shown", body[0].value, body[0].value)
         for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
+        file = File(statement, self.source)
+        file.binds = sorted(statement.binds)
         try:
-            code: CodeType = compiled(py.Module(body, []), self.file())
+            code: CodeType = compiled(py.Module(body, []), file)
         except (RecursionError, MemoryError):
             raise AgradError("limit", "this nests too deeply", labels=[Label(statement.span)]) from None
         return code.replace(co_name=".top")
-
-    def file(self) -> File:
-        """The name of the file of the code, which has its tree and the names that it binds."""
-        made = File(self.statement, self.source)
-        made.binds = sorted(self.statement.binds)
-        return made
 
     # Nodes
 
@@ -156,7 +152,7 @@ class _Guards(Nodes):
         self.deletes |= isinstance(node.ctx, py.Del)
         if not isinstance(node.ctx, py.Load):
             self.binds(node.id)
-        elif isinstance(node.ctx, py.Load):
+        else:
             self.statement.reads.add(node.id)
         return node
 
@@ -229,7 +225,7 @@ class _Guards(Nodes):
         if isinstance(first, py.Name) and _is_short(right):
             ways.append(self.kind(first, py.In(), ".quick", node))
         if is_known:
-            tests = [*map(self.is_real, names)]
+            tests = [self.kind(one, py.In(), ".reals", one) for one in names]
             if len(names) == 2:  # a small number makes the product little longer than the other is
                 signs: list[Any] = [py.Lt(), py.Lt()]
                 ends = [self.constant(end, node) for end in (-_SMALL, _SMALL)]
@@ -239,10 +235,6 @@ class _Guards(Nodes):
             return helped
         test = self.at(py.BoolOp(py.Or(), ways), node) if len(ways) > 1 else ways[0]
         return self.at(py.IfExp(test, node, helped), node)
-
-    def is_real(self, name: Any) -> Any:
-        """Whether a name has a real number."""
-        return self.kind(name, py.In(), ".reals", name)
 
     def _augassign(self, node: Any) -> Any:
         target, op = node.target, type(node.op).__name__.lower()
@@ -258,9 +250,8 @@ class _Guards(Nodes):
             helped = self.at(py.Assign([store], self.helped(f"i{op}", node, now, value)), node)
             if not isinstance(node.op, py.Add | py.Sub):
                 return helped
-            return self.at(
-                py.If(self.is_real(now), [self.at(py.AugAssign(store, node.op, value), node)], [helped]), node
-            )
+            test, quickly = self.kind(now, py.In(), ".reals", now), self.at(py.AugAssign(store, node.op, value), node)
+            return self.at(py.If(test, [quickly], [helped]), node)
         if isinstance(target, py.Attribute):
             name = self.attribute_name(target)
             if is_special(name):
@@ -279,10 +270,9 @@ class _Guards(Nodes):
         """What stands in the brackets of an index, as a value."""
         if isinstance(node, py.Slice):
             self.place(node)
-            parts = [node.lower, node.upper, node.step]
-            return self.helped(
-                "slice", node, *[self.constant(None, node) if one is None else self.visit(one) for one in parts]
-            )
+            ends = (node.lower, node.upper, node.step)
+            found = [self.constant(None, node) if one is None else self.visit(one) for one in ends]
+            return self.helped("slice", node, *found)
         if isinstance(node, py.Tuple):
             self.place(node)
             return self.at(py.Tuple([self.index(one) for one in node.elts], LOAD), node)
@@ -349,13 +339,12 @@ class _Guards(Nodes):
         node.iter = self.iterated(node.iter)
         node.target = self.visit(node.target)
         self.whole(node, "iter", "target")
-        like = node.iter
-        polled = self.helped("polled", like)
-        first = self.at(
-            py.BoolOp(py.Or(), [self.at(py.UnaryOp(py.Not(), self.name(".stop", like)), like), polled]), like
-        )
-        node.ifs.insert(0, first)
+        node.ifs.insert(0, self.at(py.UnaryOp(py.Not(), self.polled(node.iter)), node.iter))
         return node
+
+    def polled(self, like: Any) -> Any:
+        """Nothing that is true, but the end where time is up."""
+        return self.at(py.BoolOp(py.And(), [self.name(".stop", like), self.call(".poll", [], like)]), like)
 
     def _leave(self, node: Any) -> Any:
         if self.calls_left if isinstance(node, py.Return) else self.loops_left:
@@ -376,10 +365,8 @@ class _Guards(Nodes):
         node = self.whole(node)
         self.binds(node.name)
         self.deletes |= node.name is not None
-        if node.type is None:
-            node.type = self.name(".Exception", node)
-        else:
-            node.type = self.helped("caught", node.type, node.type)
+        kinds = node.type
+        node.type = self.name(".Exception", node) if kinds is None else self.helped("caught", kinds, kinds)
         return node
 
     def _withitem(self, node: Any) -> Any:
@@ -439,8 +426,7 @@ class _Guards(Nodes):
         node.args = self.visit(node.args)
         with self.inside(None):
             self.whole(node, "args")
-        polled = self.at(py.BoolOp(py.And(), [self.name(".stop", node), self.helped("poll", node)]), node)
-        node.body = self.at(py.BoolOp(py.Or(), [polled, node.body]), node)
+        node.body = self.at(py.BoolOp(py.Or(), [self.polled(node), node.body]), node)
         return node
 
     def _arg(self, node: Any) -> Any:
@@ -464,13 +450,8 @@ class _Guards(Nodes):
         span, name = self.span(node.annotation), getattr(node.target, "id", "")
         if name in HEADERS and not (is_script(self.source) or self.functions or self.owner):
             told = f"`{name}:` is the calculator's language, and to Python a name with an annotation"
-            self.refuse(
-                told,
-                node,
-                f"calculator   goes back to where {name}: measures a statement"
-                if name == "time"
-                else "with torch.no_grad(): …",
-            )
+            timed = f"calculator   goes back to where {name}: measures a statement"
+            self.refuse(told, node, timed if name == "time" else "with torch.no_grad(): …")
         if isinstance(node.target, py.Name) and (self.functions or self.owner is not None):
             node.annotation = py.Constant(span.text)
             self.whole(node, "annotation")

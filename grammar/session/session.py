@@ -36,7 +36,7 @@ from agrad.engine.values import Value, np
 from agrad.grammar import run, runtime, syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
-from agrad.grammar.run.machine import Machine, restore_names
+from agrad.grammar.run.machine import Machine, restored
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan, of_second_order
@@ -356,7 +356,7 @@ class Session:
         """Return to the state of a new session (names, random numbers, limits), as a part of the running statement."""
         log, before = current().undo_log, dict(self.names)
         if log is not None:
-            log.remember(("forget", id(self.names)), partial(restore_names, self.names, before), before)
+            log.remember(("forget", id(self.names)), partial(restored, self.names, before), before)
         remember_entry(vars(self.record), "results")
         self.names.clear()
         self.read_python(False)
