@@ -54,6 +54,19 @@ class Shown(Struct):
         return whole_text_of(self.value, settings)
 
 
+class Written(str):
+    """A number, or an array, in a form: `255 as hex`. `value`: the number, which is the last answer."""
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __new__(cls, text: str, value: Any) -> Written:
+        """A text, and what it is of."""
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
+
+
 class Printed(Struct):
     """A line from `print`."""
 

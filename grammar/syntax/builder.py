@@ -20,6 +20,7 @@ from agrad.grammar.syntax.errors.messages import corrected, several_values, synt
 from agrad.grammar.syntax.keywords import (
     COMMAND_WORDS,
     DECLARATIONS,
+    FORMS,
     HEADERS,
     PAPER_PRODUCTS,
     SETTABLE,
@@ -235,9 +236,15 @@ class Builder:
         self.has_units = True
         return s.Quantity(parts[0], str(parts[1]).strip(), span=self.span(parts[0], parts[1]))
 
-    def conversion(self, parts: Parts) -> s.Conversion:
-        """`x to km`."""
-        return s.Conversion(parts[0], str(parts[2]).strip(), span=self.span(parts[0], parts[2]))
+    def conversion(self, parts: Parts) -> s.Expr:
+        """`x to km`, `x as hex`."""
+        word, place = str(parts[2]).strip(), self.span(parts[2], parts[2])
+        if word in FORMS:
+            return self.of_helper(".written", parts, parts[0], s.String(word, span=place))
+        if syntax.units.end_of_unit(word, 0, ()) != len(word):
+            place = Span(self.source, place.end - len(word), place.end)
+            raise syntax_error("form", place, *suggest(word, FORMS), word=word)
+        return s.Conversion(parts[0], word, span=self.span(parts[0], parts[2]))
 
     def binary(self, parts: Parts) -> s.Binary:
         left, op, right = parts

@@ -141,6 +141,9 @@ SETTABLE = {
     },
 }
 
+# The forms of a number: `255 as hex`.
+FORMS = words("hex bin oct fraction percent deg")
+
 # How each statement with a fixed form is written; the table of commands adds theirs when it is loaded.
 _OWN_SHAPES = {
     "var": "var x = 2",

@@ -42,6 +42,7 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
 _MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
 _RAISED = rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
+_FORM = r"[ \t]+([^\W\d]\w*)(?![ \t]*[\w(=.'\[])"
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # What may stand behind an uncertainty; the name of a variable cannot.
@@ -388,6 +389,8 @@ class _Scanner:
             kind = "NAME"
         elif starting and word in keywords.SOFT and self.is_command(word, end):
             kind = word.upper()
+        elif word in ("to", "as") and self.previous in OPERAND_ENDS and self.is_converted(word, end):
+            kind, self.postfixed = "CONVERT", False
         elif word in self.words:
             # `print(` is an ordinary call, and in brackets `print` is the function.
             called = word == "print" and self.previous != "DEF" and (self.inside or self.text.startswith("(", end))
@@ -398,8 +401,6 @@ class _Scanner:
                 kind = "NAME"
         elif word in _DISTRIBUTIONS and self.open[-1].is_uncertain and self.previous in OPERAND_ENDS:
             kind = "DISTRIBUTION"
-        elif word == "to" and self.previous in OPERAND_ENDS and self.is_converted(end):
-            kind, self.postfixed = "CONVERT", False
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.inside:
             kind = self.options[word]
         if starting and word == "exit" and self.is_command(word, end):
@@ -407,6 +408,8 @@ class _Scanner:
             yield Token("QUIT", "quit", start, end)  # unless something follows, in which case it is a name
             return
         yield self.token(kind, end)
+        if kind == "CONVERT" and (form := re.compile(_FORM).match(self.text, end)) and not self.unit_follows(end):
+            yield self.token("UNIT", form.end())
         if starting and kind != "NAME":
             yield from self.command(word)
 
@@ -437,8 +440,16 @@ class _Scanner:
         found = re.compile(LEIBNIZ).match(self.text, self.position)
         return self.token("LEIBNIZ", found.end()) if found is not None else None
 
-    def is_converted(self, end: int) -> bool:
-        """Whether a unit follows a `to`."""
+    def is_converted(self, word: str, end: int) -> bool:
+        """Whether a unit or a form follows a `to` or an `as`; any word, behind an `as` that belongs to no command."""
+        if word == "as" and not self.inside and self.ruling not in ("", "print"):
+            return False
+        form = re.compile(_FORM).match(self.text, end)
+        known = form is not None and (word == "as" or form[1] in keywords.FORMS)
+        return known or self.unit_follows(end)
+
+    def unit_follows(self, end: int) -> bool:
+        """Whether a unit begins here."""
         found = re.match(_MAY_BE_UNIT, self.text[end : end + 20]) is not None
         return found and syntax.units.end_of_unit(self.text, end, keywords.RESERVED) > end
 
