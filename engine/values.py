@@ -532,9 +532,9 @@ def format_value(value: Any, precision: int | Callable[[float], str] | None = 10
     its shape. `u`: its uncertainty, in its shape, if it has one. `precision`: significant digits, or how a number is
     written.
     """
-    if callable(precision) and isinstance(value, float):
-        return precision(value)
     if isinstance(value, float):
+        if callable(precision):
+            return precision(value)
         return format_number(value, precision) if u is None else format_uncertain(value, float(u), precision)
     if not value.size and value.ndim > 1:
         return f"[]   shape {format_shape(value.shape)}"

@@ -29,7 +29,7 @@ class Settings(Struct, eq=False, frozen=False):
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
     where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `plots`: how it
     draws, as in `set plots`; empty for the user's configuration. `rounding`: that of uncertainties, as in `set
-    rounding`.
+    rounding`. `found` is the value of a setting that the terminal alone knows, and `changed` applies one, by `set`.
     """
 
     precision: int | None = 10
@@ -37,6 +37,8 @@ class Settings(Struct, eq=False, frozen=False):
     echo: bool = False
     plots: str = ""
     rounding: str = "two"
+    found: Callable[[str], Any] = lambda name: None
+    changed: Callable[[str, Any], None] = lambda name, value: None
 
     @property
     def columns(self) -> int:

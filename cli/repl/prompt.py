@@ -30,7 +30,7 @@ from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
 from agrad.cli.repl.plain import Opening, answered, prompts
 from agrad.cli.repl.printer import say
 from agrad.cli.repl.toolbar import TOLD, Mistake, SyntaxValidator, Toolbar
-from agrad.cli.terminal import coloured, ignored, stop_once
+from agrad.cli.terminal import coloured, ignored, setting, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.engine.text import fit
 from agrad.engine.values import LOADING
@@ -67,7 +67,6 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
         toolbar.look()
     steps, untold = Steps(session), TOLD
     prompt = _prompt(session, toolbar, vi, opening, steps)
-    search_quickly(prompt.default_buffer)
     opening.show()
     left = Document()
     with ignored():  # at the prompt Ctrl-C is a key like any other
@@ -94,7 +93,12 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             session.settings.width = shutil.get_terminal_size().columns
             signal.signal(signal.SIGINT, stop_once)
             start, apart = perf_counter(), PAGER.seconds + LOADING.seconds
+            looks, live = (setting("edit"), setting("color")), setting("live")
             yield answered(text, session.names)
+            if (setting("edit"), setting("color")) != looks:
+                vi = setting("edit") == "vi" if setting("edit") != looks[0] else vi
+                prompt = _prompt(session, toolbar, vi, opening, steps)
+            toolbar.live.on = setting("live") if setting("live") != live else toolbar.live.on
             seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             toolbar.look(seconds)
@@ -139,6 +143,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
     assert isinstance(whole, HSplit)
     typed.dont_extend_height = is_refused
     whole.children.append(ConditionalContainer(Window(), is_refused))
+    search_quickly(prompt.default_buffer)
     return prompt
 
 

@@ -804,13 +804,16 @@ class Builder:
         return list(operands)
 
     def set_leaf(self, parts: Parts) -> s.Command:
-        """`set x = 5`, and `set precision 4`, `set echo off`, `set plots braille`."""
+        """`set x = 5`, and `set precision 4`, `set echo off`, `set plots braille`; `set` alone."""
+        if len(parts) == 1:
+            return self.command(parts, [], [])
         _, option, value = parts
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
         if value not in (known := [*SETTABLE.get(option, ())]):
-            usual = f"{option} = 5, set precision 4, set echo off, set plots braille, or set rounding pdg"
-            usual = f"{option} = {value}" if value.type == "NUMBER" else usual
+            if not known and (likely := suggest(option, SETTABLE)):
+                raise syntax_error("set option", self.span(option, option), *likely, choices="")
+            usual = f"{option} = {value if value.type == 'NUMBER' else 5}"
             some = [*known[:1], "…", known[-2]] if len(known) > 4 else known[:-1]
             choices = f"{option} {', '.join(some)} or {known[-1]}" if known else usual
             raise syntax_error("set option", self.span(option, value), choices=choices)

@@ -125,7 +125,7 @@ DECLARATIONS = words("let const final auto int float double real local my dim")
 # Commands of other programs, and agrad's; and those that agrad does not have, with what to write instead.
 COMMANDS_ELSEWHERE, NO_COMMANDS = TABLES["commands"], TABLES["no commands"]
 
-# What `set` turns on, off or to something else, and the words for that.
+# What `set` turns on, off or to something else, and the words for that: the settings of config.toml but for limits.
 SETTABLE = {
     "precision": {**{str(n): "significant digits" for n in range(1, 18)}, "full": "as many as read back the number"},
     "echo": {"on": "says what a statement has changed", "off": "no longer"},
@@ -134,6 +134,11 @@ SETTABLE = {
         "braille": "always in braille",
         "kitty": "as pictures, by kitty's protocol",
     },
+    "live": {"on": "shows the value of what is typed below the prompt", "off": "no longer"},
+    "color": {"auto": "where the output is a terminal", "always": "in any output", "never": "in none"},
+    "ascii": {"on": "writes ASCII characters only", "off": "all characters that the terminal has"},
+    "edit": {"emacs": "keys of the prompt as in Emacs", "vi": "as in vi"},
+    "pager": {"on": "output longer than the screen is shown in a pager", "off": "all at once"},
     "rounding": {
         "two": "two digits of an uncertainty",
         "one": "one digit",
