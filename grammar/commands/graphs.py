@@ -208,7 +208,6 @@ def _set(session: Session, call: Call) -> None:
     set echo off
     set plots braille
     set rounding pdg
-    set
 
     New data of the same shape for a leaf. Every graph that used the old data is then stale. `set precision 4`: so many
     significant digits are shown, or with `full` all. `set echo off`: at a terminal, no more lines that say what a

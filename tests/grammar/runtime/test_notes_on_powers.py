@@ -7,7 +7,7 @@ from rows import each
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
-START = "A = [[1, 2], [3, 4]]; B = [[1, 2, 3], [4, 5, 6]]; v = [1, 2]; x = 3; var W = [[1, 2], [3, 4]]"
+START = "7; n = [1, 2]; A = [[1, 2], [3, 4]]; B = [[1, 2, 3], [4, 5, 6]]; v = [1, 2]; x = 3; var W = [[1, 2], [3, 4]]"
 NOTED = [
     ("2^64 + 1", "2^64 + 1 is 18446744073709551617, and this number is 18446744073709551616", []),
     ("y = 2^64 + 1 - 2^64", "2^64 + 1 - 2^64 is 1, and this number is 0", []),
@@ -16,7 +16,7 @@ NOTED = [
     ("C = 2*A**3 - A^2", "A**3 is the power of each entry", ["C = 2*(A @ A @ A) - A^2"]),
     ("W^2", "W^2 is the power of each entry", ["W @ W"]),
 ]
-SILENT = "2^64 ; 2^53 - 1 + 1 ; 3^20 ; v^2 ; B^2 ; x^2 ; sum((A - A)^2) ; sum(A^2) ; A^0.5 ; 2^64 + 0.5 ; 1/3 ; A @ A"
+SILENT = "n[1] = 0 ; a, b = 1, 2 ; 2^64 ; 2^53 - 1 + 1 ; 3^20 ; v^2 ; B^2 ; x^2 ; sum((A - A)^2) ; sum(A^2) ; A^0.5 ; 2^64 + 0.5 ; 1/3 ; A @ A"
 
 
 def notes(text: str) -> list[tuple[str, list[str]]]:
