@@ -28,7 +28,7 @@ from agrad.grammar.syntax.keywords import (
     SUPERSCRIPTS,
     words,
 )
-from agrad.grammar.syntax.lexer import LEIBNIZ, Token
+from agrad.grammar.syntax.lexer import LEIBNIZ, PARTIAL, Token
 
 Parts: TypeAlias = list[Any]
 
@@ -378,6 +378,15 @@ class Builder:
         word = s.String(f"d{by}" if value.span.text[0] == "(" else "", span=place)  # what was a call of dx
         given = made, s.Name(by, span=name), s.Number(float(order), span=place), is_of, word
         return self.of_helper(".leibniz", [sign, value], *given)
+
+    def partial(self, parts: Parts) -> s.Expr:
+        """`∂f/∂x`, which is `d/dx f`."""
+        (token,) = parts
+        found, start = re.fullmatch(PARTIAL, str(token)), token.start_pos
+        assert found is not None
+        name, order = Span(self.source, start + found.start("of"), start + found.end("of")), found["order"]
+        sign = Token("LEIBNIZ", f"d{order}/d{found['by']}{order}", start, token.end_pos)
+        return self.leibniz([sign, s.Name(found["of"], span=name)]).changed(span=self.span(token, token))
 
     def refuse_two_readings(self, left: s.Expr, op: Token, right: s.Expr) -> None:
         """`1/2x`, which divides by 2 or by 2*x, and `sin x/2`."""

@@ -25,7 +25,7 @@ from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT BANG"
-    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE UNIT"
+    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE UNIT PARTIAL"
 )
 
 _STARTS = keywords.words("NAME NUMBER ROOT BAR")  # of an operand
@@ -71,6 +71,8 @@ LEIBNIZ = (
     r"|(?P<order>(?:\^|\*\*)?[23]|[²³])[ \t]*/[ \t]*[d∂](?P<by_again>[^\W\d]\w*?)(?P=order))"
     r"(?=[ \t]+[\w.√|]|[ \t]*[(\[])(?![ \t]+(?:if|for|and|or|in|is|else|not)\b)"
 )
+# `∂f/∂x`, and `∂²f/∂x²`: of a function, or of a value that was computed from x.
+PARTIAL = r"∂(?P<order>[²³]?)(?P<of>[^\W\d]\w*)/∂(?P<by>[^\W\d]\w*?)(?P=order)(?!\w)"
 _LET = r"[ \t]+[^\W\d]\w*[ \t]*(?:\([\w, \t]*\)[ \t]*)?:?=(?!=)"
 # A `%` behind which no operand follows, and the `of` behind one.
 _PERCENT = r"%(?=[ \t]*(?:[\r\n;#),\]]|\Z|[*/](?!%)|of[ \t]+[\w.(]))"
@@ -611,7 +613,8 @@ class _Scanner:
         if character == "°" and follows and behind not in ("C", "F"):
             return self.token("DEGREES", start + 1)
         if character == "∂":
-            return self.leibniz()
+            whole = None if follows else re.compile(PARTIAL).match(self.text, start)
+            return self.leibniz() if whole is None else self.token("PARTIAL", whole.end())
         if character != "|":
             return None
         if self.open[-1].sign == "|" and follows:
