@@ -21,7 +21,7 @@ from click.core import augment_usage_errors
 import agrad
 from agrad.cli import __version__
 from agrad.cli.settings import configuration, find
-from agrad.cli.terminal import INTERRUPTED, TIMED_OUT, display_options, only_ascii, option
+from agrad.cli.terminal import INTERRUPTED, TIMED_OUT, display_options, only_ascii, option, set_setting, setting
 from agrad.lazy import rare
 
 if TYPE_CHECKING:
@@ -323,6 +323,7 @@ def _addresses() -> int:
 def limit_statements(session: Any) -> None:
     """Set what config.toml gives for all statements: the limits, which `limit` can change, and how u is rounded."""
     session.settings.rounding = find("rounding")[0]
+    session.settings.found, session.settings.changed = setting, set_setting
     seconds = find("limits.time")[0]
     session.watch.time = min(seconds, FOREVER) if seconds else session.watch.time
     session.watch.nodes = find("limits.nodes")[0] or session.watch.nodes

@@ -127,11 +127,14 @@ SETTINGS = {
 # The value of a setting, and the folders of the files that a user or agrad writes.
 
 _KEPT, _SKIPPED = "agrad.configuration", "agrad.no_init"  # the second is that of the option
+_TYPED = "agrad.typed"
 
 
 def find(name: str, option: Any = None) -> tuple[Any, str]:
     """The value of a setting, and where it comes from. `option`: what the command line says, None for nothing."""
-    setting = SETTINGS[name]
+    setting, context = SETTINGS[name], click.get_current_context(silent=True)
+    if context is not None and name in (typed := context.meta.get(_TYPED, {})):
+        return typed[name], f"set {name}"
     if option is not None:
         return option, f"option --{name}"
     said = setting.environment(os.environ) if setting.environment is not None else None
@@ -142,6 +145,13 @@ def find(name: str, option: Any = None) -> tuple[Any, str]:
         value, line = written.values[name]
         return value, f"config.toml line {line}"
     return setting.default, "default"
+
+
+def keep(name: str, value: Any) -> None:
+    """Let a setting have a value for the rest of the run, as `set` says."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta.setdefault(_TYPED, {})[name] = value
 
 
 def folder() -> str:

@@ -533,13 +533,16 @@ def _in_latex(number: str) -> str:
     return rf"{digits} \times 10^{{{int(shift)}}}" if shift else digits
 
 
-def format_value(value: Any, precision: int | None = 10, u: Any = None) -> str:
+def format_value(value: Any, precision: int | Callable[[float], str] | None = 10, u: Any = None) -> str:
     """A scalar as a number, an array in brackets: on one line if that fits 80 columns, else one line per row.
 
     An array of more than 1000 entries shows the ends of each axis and its shape; one without entries, of several axes,
-    its shape. `u`: its uncertainty, in its shape, if it has one.
+    its shape. `u`: its uncertainty, in its shape, if it has one. `precision`: significant digits, or how a number is
+    written.
     """
     if isinstance(value, float):
+        if callable(precision):
+            return precision(value)
         return format_number(value, precision) if u is None else format_uncertain(value, float(u), precision)
     if not value.size and value.ndim > 1:
         return f"[]   shape {format_shape(value.shape)}"
@@ -561,7 +564,7 @@ def format_short(value: Any, precision: int | None, width: int) -> str:
     return next((text for text in texts if len(text) <= width), "[…]")
 
 
-def _format_array(array: Array, u: Any, precision: int | None, ends: tuple[int, int] | None, indent: int | None) -> str:
+def _format_array(array: Array, u: Any, precision: Any, ends: tuple[int, int] | None, indent: int | None) -> str:
     """The entries of an array in brackets; with an indent, each row of a matrix on its own line.
 
     `ends`: of a longer axis, how many entries are shown of its beginning and its end.

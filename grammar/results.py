@@ -29,7 +29,7 @@ class Settings(Struct, eq=False, frozen=False):
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
     where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `plots`: how it
     draws, as in `set plots`; empty for the user's configuration. `rounding`: that of uncertainties, as in `set
-    rounding`.
+    rounding`. `found` is the value of a setting that the terminal alone knows, and `changed` applies one, by `set`.
     """
 
     precision: int | None = 10
@@ -37,6 +37,8 @@ class Settings(Struct, eq=False, frozen=False):
     echo: bool = False
     plots: str = ""
     rounding: str = "two"
+    found: Callable[[str], Any] = lambda name: None
+    changed: Callable[[str, Any], None] = lambda name, value: None
 
     @property
     def columns(self) -> int:
@@ -52,6 +54,19 @@ class Shown(Struct):
     def text(self, settings: Settings) -> str:
         """The value as it is printed."""
         return whole_text_of(self.value, settings)
+
+
+class Written(str):
+    """A number, or an array, in a form: `255 as hex`. `value`: the number, which is the last answer."""
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __new__(cls, text: str, value: Any) -> Written:
+        """A text, and what it is of."""
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
 
 
 class Printed(Struct):

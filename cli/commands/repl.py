@@ -58,11 +58,12 @@ class Asked(Options):
 def command(asked: Asked) -> int:
     """Open an interactive session. If there is a FILE, it is run first.
 
-    On a terminal: Tab completes and, after a message, puts its fix into the line (Alt-2 the second one), Up finds
-    earlier lines that begin the same, Alt-Enter starts a new line (with --vi: o), Ctrl-X Ctrl-E opens the editor,
-    Alt-Up and Alt-Down on the name of a leaf move it a little (not with --vi), F2 hides the value of what is typed,
-    Ctrl-C clears the line or interrupts a computation, and Ctrl-D quits. A statement that fails, or is interrupted,
-    changes nothing. If there is an init.ag, it is run first, on a terminal only; `agrad config` prints its path.
+    On a terminal: Tab completes, makes α of \\alpha and, after a message, puts its fix into the line (Alt-2 the second
+    one), Up finds earlier lines that begin the same, Alt-Enter starts a new line (with --vi: o), Ctrl-X Ctrl-E opens
+    the editor, Alt-Up and Alt-Down on the name of a leaf move it a little (not with --vi), F2 hides the value of what
+    is typed, Ctrl-C clears the line or interrupts a computation, and Ctrl-D quits. `copy` puts the last answer on the
+    clipboard, `clear` empties the screen. A statement that fails, or is interrupted, changes nothing. If there is an
+    init.ag, it is run first, on a terminal only; `agrad config` prints its path.
 
     The statements of a session are kept in a log, even with --no-files. --resume runs those of the last session again,
     without printing their results, and continues; a note names each file that was read and has been written since. With

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -31,13 +31,14 @@ from agrad.cli.repl.plain import prompts
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.settings import folder, make_folder
 from agrad.cli.terminal import ignored
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, UnknownName
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.files import require_ordinary
 from agrad.grammar.results import Result
 from agrad.grammar.session.log import DEPTH, Entry, number_of, restore
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.errors.messages import corrected
 
 WORDS = {
     "hint": "help with the task",
@@ -98,6 +99,7 @@ class Teacher:
         self._hints = self._unanswered = 0
         self._said = ""  # the last reply
         self._typed = ""  # the last statement
+        self._failed: tuple[str, list[str]] = "", []  # the last line that has failed, with what can be typed instead
         self._ready: list[Entry] = []  # the statements in effect when the task was set
 
     # What the loop of the prompt calls
@@ -111,7 +113,20 @@ class Teacher:
         """Print an error, and remember it; its exit code."""
         self.heard.error = problem
         self._prefer(problem)
+        self._recall(problem)
         return complain(problem)
+
+    def _recall(self, problem: AgradError) -> None:
+        """Recall the line that has failed, where only the name is typed that it should have given a value."""
+        line, fixes = self._failed
+        word = self.heard.text
+        if not (word.isidentifier() and re.match(rf"(var\s+)?{word}\s*=(?!=)", line)):
+            near = suggest(problem.facts.name, self.session.names) if isinstance(problem.facts, UnknownName) else []
+            meant = [corrected(cast(Span, problem.labels[0].origin), name) for name in near[:1] if problem.labels]
+            self._failed = word, meant or [fix for fix in problem.fixes if not isinstance(fix, Hint)]
+        elif problem.kind == "name":
+            problem.notes.append(f"the line that gives {word} its value has failed: {line}")
+            problem.fixes = fixes or [line]
 
     def _prefer(self, problem: AgradError) -> None:
         """Of a command that is misspelt, offer the one that the task asks for, if it may be meant."""

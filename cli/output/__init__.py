@@ -52,8 +52,8 @@ _LEAST = 30, 8  # columns and rows of a picture: in a smaller one its letters le
 
 
 # How many rows a plot has that was printed, and nothing after it; 0 if there is none. `erasing` is what takes a picture
-# away that is not part of these rows.
-DRAWN = SimpleNamespace(rows=0, erasing="")
+# away that is not part of these rows. `answer` is the last value, as a prompt has shown it.
+DRAWN = SimpleNamespace(rows=0, erasing="", answer="")
 # What can be typed instead, as the last error or note has it: a key at the prompt puts it into the line.
 FIXES: list[str] = []
 

@@ -45,6 +45,17 @@ def _file() -> re.Pattern[str]:
     return re.compile(rf"""(?:\b(?:{named})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)(["'])([^"'\n]*)$""")
 
 
+# `\alpha`, as in LaTeX and in Julia, which Tab replaces.
+_SIGN = pattern(r"\\(\w*)$")
+_LETTERS = zip(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi"
+    " psi omega".split(),
+    "αβγδεζηθικλμνξοπρστυφχψω",
+    strict=True,
+)
+SIGNS = dict(zip("sqrt pm deg partial times cdot div le ge ne".split(), "√±°∂×·÷≤≥≠", strict=True))
+SIGNS |= {name: sign for word, letter in _LETTERS for name, sign in ((word, letter), (word.title(), letter.upper()))}
+
 _QUESTION = pattern(r"\s*\?\s*(?=\w*$)")
 
 
@@ -61,6 +72,13 @@ class Words(Completer):
         if found := _file().search(text):
             closing = "" if document.text_after_cursor.startswith(found[1]) else found[1]
             yield from files(found[2], closing)
+            return
+        if (sign := _SIGN.search(text)) is not None and sign[1] in SIGNS:
+            yield Completion(SIGNS[sign[1]], -len(sign[0]))
+            return
+        if sign is not None:
+            near = (name for name in SIGNS if name.startswith(sign[1]))
+            yield from (Completion(SIGNS[name], -len(sign[0]), f"\\{name}", SIGNS[name]) for name in near)
             return
         if question := _QUESTION.match(text):
             word = text[question.end() :]

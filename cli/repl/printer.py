@@ -55,7 +55,7 @@ class PromptPrinter(Printer):
     def _show(self, result: results.Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
         mark = kind(result.value)
-        text = self._whole(result, mark)
+        text, DRAWN.answer = self._whole(result, mark), result.text(self.settings)
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
         click.echo(text, color=coloured(sys.stdout) or None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
@@ -30,9 +32,9 @@ from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
 from agrad.cli.repl.plain import Opening, answered, prompts
 from agrad.cli.repl.printer import say
 from agrad.cli.repl.toolbar import TOLD, Mistake, SyntaxValidator, Toolbar
-from agrad.cli.terminal import coloured, ignored, stop_once
+from agrad.cli.terminal import coloured, ignored, setting, stop_once
 from agrad.cli.terminal.pager import PAGER
-from agrad.engine.text import fit
+from agrad.engine.text import fit, truncate
 from agrad.engine.values import LOADING
 from agrad.grammar.prompt.changes import Stepping, with_newest
 from agrad.grammar.prompt.live import Live
@@ -67,7 +69,6 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
         toolbar.look()
     steps, untold = Steps(session), TOLD
     prompt = _prompt(session, toolbar, vi, opening, steps)
-    search_quickly(prompt.default_buffer)
     opening.show()
     left = Document()
     with ignored():  # at the prompt Ctrl-C is a key like any other
@@ -82,25 +83,59 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
                 return
             left = text.left if isinstance(text, Step) else Document()
             FIXES.clear()
-            if text.strip() == "sessions" and "sessions" not in session.names:
-                PAGER.show(fit(listed(), shutil.get_terminal_size().columns))
-                continue
-            if text.strip() == "clear" and "clear" not in session.names:
-                prompt.output.erase_screen()
-                prompt.output.cursor_goto(0, 0)
-                prompt.output.flush()
+            if (word := text.strip()) in WORDS and word not in session.names:
+                _obey(word, prompt.output)
                 continue
             steps.begin(text, prompt.output)
             session.settings.width = shutil.get_terminal_size().columns
             signal.signal(signal.SIGINT, stop_once)
             start, apart = perf_counter(), PAGER.seconds + LOADING.seconds
+            looks, live = (setting("edit"), setting("color")), setting("live")
             yield answered(text, session.names)
+            if (setting("edit"), setting("color")) != looks:
+                vi = setting("edit") == "vi" if setting("edit") != looks[0] else vi
+                prompt = _prompt(session, toolbar, vi, opening, steps)
+            toolbar.live.on = setting("live") if setting("live") != live else toolbar.live.on
             seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             toolbar.look(seconds)
             if FIXES and untold:
                 untold -= 1
                 say("Tab puts the fix into the line" + ", Alt-2 the second one" * (len(FIXES) > 1))
+
+
+# The words that only a prompt has, with what they do.
+WORDS = {
+    "sessions": "lists the last sessions",
+    "clear": "empties the screen",
+    "copy": "puts the last answer on the clipboard",
+}
+_CLIPBOARD = 74_994  # bytes that terminals take: 100,000 characters of base64, with what is around them
+
+
+def _obey(word: str, output: Output) -> None:
+    """Do what a word of the prompt says."""
+    if word == "sessions":
+        PAGER.show(fit(listed(), shutil.get_terminal_size().columns))
+    elif word == "copy":
+        say(copy(DRAWN.answer, output))
+    else:
+        output.erase_screen()
+        output.cursor_goto(0, 0)
+        output.flush()
+
+
+def copy(text: str, output: Output) -> str:
+    """Ask the terminal, by the sequence OSC 52, to put a text on the clipboard; what is said of it."""
+    data = text.encode()
+    if not text:
+        return "there is no answer to copy yet"
+    if len(data) > _CLIPBOARD or os.environ.get("TERM") == "linux":
+        reason = "that is too long for the clipboard" if len(data) > _CLIPBOARD else "this terminal has no clipboard"
+        return f"nothing is copied: {reason}"
+    output.write_raw(f"\x1b]52;c;{b64encode(data).decode()}\x07")
+    output.flush()
+    return f"asked the terminal to copy {truncate(' '.join(text.split()), 40)}"
 
 
 def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps) -> PromptSession[str]:
@@ -129,7 +164,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
         validator=None if opening.submits else SyntaxValidator(prepare, session),
         validate_while_typing=False,
-        completer=Words(session, opening.words),
+        completer=Words(session, WORDS | dict(opening.words)),
         complete_while_typing=False,
         bottom_toolbar=toolbar,
     )
@@ -139,6 +174,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
     assert isinstance(whole, HSplit)
     typed.dont_extend_height = is_refused
     whole.children.append(ConditionalContainer(Window(), is_refused))
+    search_quickly(prompt.default_buffer)
     return prompt
 
 

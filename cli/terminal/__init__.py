@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TextIO
 import click
 
 import agrad
-from agrad.cli.settings import COLOURS, find
+from agrad.cli.settings import COLOURS, find, keep
 from agrad.lazy import lazy, rare
 
 __getattr__ = lazy(__name__)
@@ -165,11 +165,23 @@ def option(name: str) -> Any:
     return context.meta.get(f"agrad.{name}") if context else None
 
 
-def only_ascii() -> None:
-    """Write only ASCII from now on."""
+def only_ascii(on: bool = True) -> None:
+    """Write only ASCII from now on, or again all that the encoding of this system has."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding=_PLAIN, errors="agrad")
+            stream.reconfigure(encoding=_PLAIN if on else rare.locale.getpreferredencoding(False), errors="agrad")
+
+
+def setting(name: str) -> Any:
+    """The value of a setting of the terminal."""
+    return find(name, option(name))[0]
+
+
+def set_setting(name: str, value: Any) -> None:
+    """Change a setting of the terminal, as `set` says."""
+    keep(name, value)
+    if name == "ascii":
+        only_ascii(value)
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:

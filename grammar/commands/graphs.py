@@ -12,7 +12,7 @@ from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.engine.program.replay import forward
-from agrad.engine.text import fit, printable
+from agrad.engine.text import align, fit, printable
 from agrad.grammar import commands
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import ANY, COMPUTED, EXPRESSION, FILE, LEAVES, VALUE, has_graph, is_leaf
@@ -213,11 +213,15 @@ def _set(session: Session, call: Call) -> None:
     significant digits are shown, or with `full` all. `set echo off`: at a terminal, no more lines that say what a
     statement has changed; `set echo on` shows them again. `set plots`: how a terminal draws, `braille` or, as pictures,
     `kitty`; `auto` is `kitty` where the terminal says that it knows it. `set rounding`: uncertainties with `one` digit
-    or `two`, or by the rule of the Particle Data Group, `pdg`.
+    or `two`, or by the rule of the Particle Data Group, `pdg`. The other settings of config.toml are set likewise for
+    a session: `live`, `color`, `ascii`, `edit`, `pager`. `set` alone lists them all.
 
-    as typed: set x = 5, set precision 4, set echo off, or set plots braille
+    as typed: set, set x = 5, set precision 4, set echo off, or set plots braille
     example: var x = 2; y = x**2; set x = 5; x
     """
+    if not call.node.operands and not call.options:
+        session.emit(Table(_settings(session.settings)))
+        return
     for option in SETTABLE.keys() & call.options.keys():
         word = call.options[option]
         _switch(session.settings, option, _SAID.get(word, int(word) if word.isdecimal() else word))
@@ -231,10 +235,25 @@ _SAID = {"on": True, "off": False, "full": None}
 
 def _switch(settings: Settings, name: str, value: bool | int | str | None) -> None:
     """Change how the terminal shows things, so that `undo` takes it back."""
-    log = current().undo_log
+    log, own = current().undo_log, hasattr(settings, name)
+    change = partial(setattr, settings, name) if own else partial(settings.changed, name)
     if log is not None:
-        log.remember((id(settings), name), partial(setattr, settings, name, getattr(settings, name)))
-    setattr(settings, name, value)
+        log.remember((id(settings), name), partial(change, getattr(settings, name) if own else settings.found(name)))
+    change(value)
+
+
+def _settings(settings: Settings) -> str:
+    """A line for each setting, as it is typed, and what else it may be."""
+    said = {value: word for word, value in _SAID.items()}
+    rows = []
+    for name, words in SETTABLE.items():
+        value = getattr(settings, name, "")
+        value = settings.found(name) if value == "" else value
+        word = said[value] if isinstance(value, bool) or (value is None and name == "precision") else str(value or "")
+        others = [one for one in words if one != word]
+        others = [others[0], "…", *others[-2:]] if len(others) > 4 else others
+        rows.append((f"set {name} {word}", ", ".join(others)))
+    return "\n".join([*align(rows), "limit   shows those of memory, time and nodes"])
 
 
 @command(changes="graph", operands=COMPUTED, options={"with": Operands(is_leaf, given="=…")})

@@ -31,7 +31,7 @@ from agrad.engine.values import MISSING, describe, format_number
 from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import SCHOOL
-from agrad.grammar.results import Noted, Printed, Quit, Shown, text_of, uncertainty_of, whole_text_of
+from agrad.grammar.results import Noted, Printed, Quit, Shown, Written, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.run import code as codes
 from agrad.grammar.run.code import EXACT, HELPERS
 from agrad.grammar.run.places import THUNK, Local, Running, frames, place_of, raised
@@ -732,6 +732,11 @@ class Machine:
         return runtime.school.factorial(n)
 
     @staticmethod
+    def on_written(value: Any, form: str) -> Any:
+        """`x as hex`."""
+        return runtime.forms.written(value, form)
+
+    @staticmethod
     def on_prime(value: Any, order: float) -> Any:
         """`f''`."""
         return runtime.school.prime(value, int(order))
@@ -957,8 +962,9 @@ class Machine:
     def on_show(self, site: tuple[Any, Span], value: Any) -> None:
         """The value of a statement."""
         node, span = site
-        if isinstance(value, Tensor | float):
-            self.session.last = (_answer(value),)
+        meant = value.value if isinstance(value, Written) else value
+        if isinstance(meant, Tensor | float):
+            self.session.last = (_answer(meant),)
         function = node.value.function if isinstance(node.value, ast.Call) else None
         called = function if isinstance(function, ast.Attribute) else None
         if node.silent or (called is not None and called.name.endswith("_")):  # `w.grad.zero_()`, `nn.init.zeros_(w)`

@@ -118,6 +118,55 @@ def of_second_order(value: Any, span: Span, tell: Callable[[Note], object]) -> N
         tell(Note(f"the uncertainty is of the first order: {terms}", labels=[Label(span)], fixes=fixes))
 
 
+# Notes on what other calculators compute in another way: whole numbers of any size, and powers of matrices.
+
+_BITS = 400  # of whole numbers that are written out, and of those on the way to them
+
+
+def of_power(tree: ast.Expr, value: Any, names: Mapping[str, Any]) -> Note | None:
+    """The note on an expression of whole numbers that is not exact, or has the power of a square matrix, by entries.
+
+    Only of operators between what is written; of arguments of a call the entries may be meant, as in sum((A - B)^2).
+    """
+    if isinstance(value, float) and (exact := _exactly(tree)) is not None and exact != value:
+        told = f"whole numbers are exact up to 2**53 only: {tree.span.text} is {exact}, and this number is {value:.0f}"
+        return Note(told, labels=[Label(tree.span)])
+    waiting = [tree]
+    while waiting:
+        match waiting.pop():
+            case ast.Binary("**", ast.Name(name) as base, ast.Number(2.0 | 3.0 as power)) as found:
+                matrix = names.get(name)
+                if isinstance(matrix, Tensor) and len(matrix.shape) == 2 and 1 < matrix.shape[0] == matrix.shape[1]:
+                    product = " @ ".join([base.span.text] * int(power))
+                    told = f"{found.span.text} is the power of each entry; that of the matrix is {product}"
+                    return Note(
+                        told,
+                        labels=[Label(found.span)],
+                        fixes=[corrected(found.span, product if found is tree else f"({product})")],
+                    )
+            case ast.Binary(_, left, right):
+                waiting += [right, left]
+            case ast.Unary(_, operand):
+                waiting.append(operand)
+    return None
+
+
+def _exactly(tree: ast.Expr) -> int | None:
+    """The value of an expression of whole numbers; None for all else, and where that is very long."""
+    match tree:
+        case ast.Number(float(value)) if value.is_integer():
+            return int(value)  # the parser notes what is read as another number
+        case ast.Unary("-", operand):
+            return None if (x := _exactly(operand)) is None else -x
+        case ast.Binary("+" | "-" | "*" | "**" as sign, left, right):
+            x, y = _exactly(left), _exactly(right)
+            if x is None or y is None or (sign == "**" and not 0 <= y * x.bit_length() <= _BITS):
+                return None
+            made: int = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "**": int.__pow__}[sign](x, y)
+            return made if made.bit_length() <= _BITS else None
+    return None
+
+
 # The note on a loss in which a prediction of shape (n, 1) meets a target of shape (n): each entry with each.
 
 _MOST = 2000  # nodes of a graph that are looked at

@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.autodiff.transforms import jvp
 from agrad.engine.compile.export.derive import derived, paths
-from agrad.engine.compile.export.formulas import Language, Latex, written
+from agrad.engine.compile.export.formulas import Calculator, Language, Latex, written
 from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import collect
@@ -43,11 +43,13 @@ def formula(
     Raises AgradError of kind `type` for what has no formula, `shape` for arrays, and `guard` for what holds only for
     some values.
     """
-    spelling = Latex() if form == "latex" else Language()
+    typed = Language() if machine.session.has_python else Calculator()
+    spelling = Latex() if form == "latex" else typed
     made = (one for one in nodes(definition.tree) if isinstance(one, Lambda))
     spelling.last = {*inner, *(one.name for function in made for one in function.parameters)}
     with scope(listener=None):  # a note would be on a point that nobody has named
         value, known = _evaluated(machine, definition, names, [*inner, *outer, *symbols])
+        typed.has_e = "e" not in known
         for name in inner:
             value = _derivative(value, known[name])
         written = _lines(value, spelling)

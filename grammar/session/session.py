@@ -446,6 +446,10 @@ class Session:
             else guard
         )
         machine.run(code)
+        if not is_file and isinstance(statement, ast.Evaluate | ast.Assign):
+            named = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            made = self.answer if named is None else self.names.get(named.id) if isinstance(named, ast.Name) else None
+            self.machine.tell(runtime.notes.of_power(statement.value, made, self.names))
         if free:
             fixes = [f"{free[0]} = 1; {statement.span.text}"]
             told = (

@@ -20,6 +20,7 @@ from agrad.grammar.syntax.errors.messages import corrected, several_values, synt
 from agrad.grammar.syntax.keywords import (
     COMMAND_WORDS,
     DECLARATIONS,
+    FORMS,
     HEADERS,
     PAPER_PRODUCTS,
     SETTABLE,
@@ -27,7 +28,7 @@ from agrad.grammar.syntax.keywords import (
     SUPERSCRIPTS,
     words,
 )
-from agrad.grammar.syntax.lexer import LEIBNIZ, Token
+from agrad.grammar.syntax.lexer import LEIBNIZ, PARTIAL, Token
 
 Parts: TypeAlias = list[Any]
 
@@ -235,9 +236,15 @@ class Builder:
         self.has_units = True
         return s.Quantity(parts[0], str(parts[1]).strip(), span=self.span(parts[0], parts[1]))
 
-    def conversion(self, parts: Parts) -> s.Conversion:
-        """`x to km`."""
-        return s.Conversion(parts[0], str(parts[2]).strip(), span=self.span(parts[0], parts[2]))
+    def conversion(self, parts: Parts) -> s.Expr:
+        """`x to km`, `x as hex`."""
+        word, place = str(parts[2]).strip(), self.span(parts[2], parts[2])
+        if word in FORMS:
+            return self.of_helper(".written", parts, parts[0], s.String(word, span=place))
+        if syntax.units.end_of_unit(word, 0, ()) != len(word):
+            place = Span(self.source, place.end - len(word), place.end)
+            raise syntax_error("form", place, *suggest(word, FORMS), word=word)
+        return s.Conversion(parts[0], word, span=self.span(parts[0], parts[2]))
 
     def binary(self, parts: Parts) -> s.Binary:
         left, op, right = parts
@@ -371,6 +378,15 @@ class Builder:
         word = s.String(f"d{by}" if value.span.text[0] == "(" else "", span=place)  # what was a call of dx
         given = made, s.Name(by, span=name), s.Number(float(order), span=place), is_of, word
         return self.of_helper(".leibniz", [sign, value], *given)
+
+    def partial(self, parts: Parts) -> s.Expr:
+        """`∂f/∂x`, which is `d/dx f`."""
+        (token,) = parts
+        found, start = re.fullmatch(PARTIAL, str(token)), token.start_pos
+        assert found is not None
+        name, order = Span(self.source, start + found.start("of"), start + found.end("of")), found["order"]
+        sign = Token("LEIBNIZ", f"d{order}/d{found['by']}{order}", start, token.end_pos)
+        return self.leibniz([sign, s.Name(found["of"], span=name)]).changed(span=self.span(token, token))
 
     def refuse_two_readings(self, left: s.Expr, op: Token, right: s.Expr) -> None:
         """`1/2x`, which divides by 2 or by 2*x, and `sin x/2`."""
@@ -807,13 +823,16 @@ class Builder:
         return list(operands)
 
     def set_leaf(self, parts: Parts) -> s.Command:
-        """`set x = 5`, and `set precision 4`, `set echo off`, `set plots braille`."""
+        """`set x = 5`, and `set precision 4`, `set echo off`, `set plots braille`; `set` alone."""
+        if len(parts) == 1:
+            return self.command(parts, [], [])
         _, option, value = parts
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
         if value not in (known := [*SETTABLE.get(option, ())]):
-            usual = f"{option} = 5, set precision 4, set echo off, set plots braille, or set rounding pdg"
-            usual = f"{option} = {value}" if value.type == "NUMBER" else usual
+            if not known and (likely := suggest(option, SETTABLE)):
+                raise syntax_error("set option", self.span(option, option), *likely, choices="")
+            usual = f"{option} = {value if value.type == 'NUMBER' else 5}"
             some = [*known[:1], "…", known[-2]] if len(known) > 4 else known[:-1]
             choices = f"{option} {', '.join(some)} or {known[-1]}" if known else usual
             raise syntax_error("set option", self.span(option, value), choices=choices)

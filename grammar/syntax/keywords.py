@@ -125,7 +125,7 @@ DECLARATIONS = words("let const final auto int float double real local my dim")
 # Commands of other programs, and agrad's; and those that agrad does not have, with what to write instead.
 COMMANDS_ELSEWHERE, NO_COMMANDS = TABLES["commands"], TABLES["no commands"]
 
-# What `set` turns on, off or to something else, and the words for that.
+# What `set` turns on, off or to something else, and the words for that: the settings of config.toml but for limits.
 SETTABLE = {
     "precision": {**{str(n): "significant digits" for n in range(1, 18)}, "full": "as many as read back the number"},
     "echo": {"on": "says what a statement has changed", "off": "no longer"},
@@ -134,12 +134,20 @@ SETTABLE = {
         "braille": "always in braille",
         "kitty": "as pictures, by kitty's protocol",
     },
+    "live": {"on": "shows the value of what is typed below the prompt", "off": "no longer"},
+    "color": {"auto": "where the output is a terminal", "always": "in any output", "never": "in none"},
+    "ascii": {"on": "writes ASCII characters only", "off": "all characters that the terminal has"},
+    "edit": {"emacs": "keys of the prompt as in Emacs", "vi": "as in vi"},
+    "pager": {"on": "output longer than the screen is shown in a pager", "off": "all at once"},
     "rounding": {
         "two": "two digits of an uncertainty",
         "one": "one digit",
         "pdg": "one or two, by the rule of the Particle Data Group: 1.00 to 3.54 have two, 3.55 to 9.49 one",
     },
 }
+
+# The forms of a number: `255 as hex`.
+FORMS = words("hex bin oct fraction percent deg")
 
 # How each statement with a fixed form is written; the table of commands adds theirs when it is loaded.
 _OWN_SHAPES = {

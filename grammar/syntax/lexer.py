@@ -25,7 +25,7 @@ from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT BANG"
-    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE UNIT"
+    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE UNIT PARTIAL"
 )
 
 _STARTS = keywords.words("NAME NUMBER ROOT BAR")  # of an operand
@@ -42,6 +42,7 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
 _MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
 _RAISED = rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
+_FORM = r"[ \t]+([^\W\d]\w*)(?![ \t]*[\w(=.'\[])"
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # What may stand behind an uncertainty; the name of a variable cannot.
@@ -70,6 +71,8 @@ LEIBNIZ = (
     r"|(?P<order>(?:\^|\*\*)?[23]|[²³])[ \t]*/[ \t]*[d∂](?P<by_again>[^\W\d]\w*?)(?P=order))"
     r"(?=[ \t]+[\w.√|]|[ \t]*[(\[])(?![ \t]+(?:if|for|and|or|in|is|else|not)\b)"
 )
+# `∂f/∂x`, and `∂²f/∂x²`: of a function, or of a value that was computed from x.
+PARTIAL = r"∂(?P<order>[²³]?)(?P<of>[^\W\d]\w*)/∂(?P<by>[^\W\d]\w*?)(?P=order)(?!\w)"
 _LET = r"[ \t]+[^\W\d]\w*[ \t]*(?:\([\w, \t]*\)[ \t]*)?:?=(?!=)"
 # A `%` behind which no operand follows, and the `of` behind one.
 _PERCENT = r"%(?=[ \t]*(?:[\r\n;#),\]]|\Z|[*/](?!%)|of[ \t]+[\w.(]))"
@@ -388,6 +391,8 @@ class _Scanner:
             kind = "NAME"
         elif starting and word in keywords.SOFT and self.is_command(word, end):
             kind = word.upper()
+        elif word in ("to", "as") and self.previous in OPERAND_ENDS and self.is_converted(word, end):
+            kind, self.postfixed = "CONVERT", False
         elif word in self.words:
             # `print(` is an ordinary call, and in brackets `print` is the function.
             called = word == "print" and self.previous != "DEF" and (self.inside or self.text.startswith("(", end))
@@ -398,8 +403,6 @@ class _Scanner:
                 kind = "NAME"
         elif word in _DISTRIBUTIONS and self.open[-1].is_uncertain and self.previous in OPERAND_ENDS:
             kind = "DISTRIBUTION"
-        elif word == "to" and self.previous in OPERAND_ENDS and self.is_converted(end):
-            kind, self.postfixed = "CONVERT", False
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.inside:
             kind = self.options[word]
         if starting and word == "exit" and self.is_command(word, end):
@@ -407,6 +410,8 @@ class _Scanner:
             yield Token("QUIT", "quit", start, end)  # unless something follows, in which case it is a name
             return
         yield self.token(kind, end)
+        if kind == "CONVERT" and (form := re.compile(_FORM).match(self.text, end)) and not self.unit_follows(end):
+            yield self.token("UNIT", form.end())
         if starting and kind != "NAME":
             yield from self.command(word)
 
@@ -437,8 +442,16 @@ class _Scanner:
         found = re.compile(LEIBNIZ).match(self.text, self.position)
         return self.token("LEIBNIZ", found.end()) if found is not None else None
 
-    def is_converted(self, end: int) -> bool:
-        """Whether a unit follows a `to`."""
+    def is_converted(self, word: str, end: int) -> bool:
+        """Whether a unit or a form follows a `to` or an `as`; any word, behind an `as` that belongs to no command."""
+        if word == "as" and not self.inside and self.ruling not in ("", "print"):
+            return False
+        form = re.compile(_FORM).match(self.text, end)
+        known = form is not None and (word == "as" or form[1] in keywords.FORMS)
+        return known or self.unit_follows(end)
+
+    def unit_follows(self, end: int) -> bool:
+        """Whether a unit begins here."""
         found = re.match(_MAY_BE_UNIT, self.text[end : end + 20]) is not None
         return found and syntax.units.end_of_unit(self.text, end, keywords.RESERVED) > end
 
@@ -600,7 +613,8 @@ class _Scanner:
         if character == "°" and follows and behind not in ("C", "F"):
             return self.token("DEGREES", start + 1)
         if character == "∂":
-            return self.leibniz()
+            whole = None if follows else re.compile(PARTIAL).match(self.text, start)
+            return self.leibniz() if whole is None else self.token("PARTIAL", whole.end())
         if character != "|":
             return None
         if self.open[-1].sign == "|" and follows:

@@ -82,7 +82,6 @@ def _attributes(op: Op, attrs: dict[str, Any]) -> str:
 
 OTHER, SUM, PRODUCT, POWER, ATOM = range(5)  # how tightly the parts of a formula hold together
 _DENOMINATOR = 12  # the largest of a number that is written as a fraction
-_OPERATIONS = re.compile(r"\*\*|[-+*/%@<>=!]+|[A-Za-z_]\w*\(")
 
 
 # Numbers that the rules of operations have, and their multiples: 2/sqrt(pi) in the derivative of erf.
@@ -105,16 +104,12 @@ class Text(NamedTuple):
     binding: int
 
 
-def operations(text: str) -> int:
-    """How many operators and calls a formula in the language has."""
-    return len(_OPERATIONS.findall(text))
-
-
 class Language:
     """Terms as text in the language of agrad. Numbers become fractions and multiples of pi where they are."""
 
     root, derived = "sqrt({})", "d/d{} = {}"
     last: Collection[str] = ()  # the names that stand behind all others in a product: 2*a*x
+    has_e = False  # whether e is the number, and may stand for exp
 
     def write(self, x: terms.Term) -> str:
         """A term as text."""
@@ -209,6 +204,20 @@ class Language:
         if one.sign:
             return Text(f" {one.sign} ".join(self.bracketed(x, POWER) for x in operands), OTHER)
         return Text(f"{one.name}({', '.join([*[x.text for x in operands], *filter(None, [one.rest])])})", ATOM)
+
+
+class Calculator(Language):
+    """Terms as one types them at a calculator: `x^2`, `e^(2*x)`."""
+
+    def raised(self, base: Text, exponent: Text) -> Text:
+        """`a^b`."""
+        return Text(f"{self.bracketed(base, ATOM)}^{self.bracketed(exponent, ATOM)}", POWER)
+
+    def call(self, one: terms.Applied) -> Text:
+        """`e^x` instead of exp(x)."""
+        if one.name == "exp" and self.has_e:
+            return self.raised(self.name("e"), self.sum(one.operands[0]))
+        return super().call(one)
 
 
 class Latex(Language):

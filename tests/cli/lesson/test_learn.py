@@ -272,3 +272,16 @@ def test_who_is_given_other_names_is_told(agrad):
     for chapter in "123456789":
         told = agrad("learn", chapter, given="skip\n" * len(CHAPTERS[int(chapter) - 1].steps))[0]
         assert "set back" not in told
+
+
+def test_the_name_that_a_failed_line_should_have_given_a_value_recalls_that_line_corrected(agrad):
+    _, err, _ = agrad("learn", "4", given="xyz = 3\nz = xyy*2\nz\n")
+    *_, last = err.split("error[")
+    assert last.startswith("name]: z has no value")
+    assert "the line that gives z its value has failed: z = xyy*2" in last
+    assert re.findall(r"fix: (.*)", last) == ["z = xyz*2"]
+
+
+def test_a_name_that_no_failed_line_is_about_recalls_none(agrad):
+    _, err, _ = agrad("learn", "4", given="xyz = 3\nz = xyy*2\nw\n")
+    assert "has failed" not in err
