@@ -9,7 +9,7 @@ know of each other is a `Protocol`.
 
 from __future__ import annotations
 
-from typing import Any, Literal, dataclass_transform
+from typing import Any, Literal, Self, dataclass_transform
 
 
 def computed(*, init: Literal[False] = False) -> Any:
@@ -72,6 +72,10 @@ class Struct(metaclass=StructType):
 
     def __post_init__(self) -> None:
         """Set the fields that are `computed` from the others."""
+
+    def replaced(self, **named: Any) -> Self:
+        """A copy with other values in some fields."""
+        return type(self)(**{name: getattr(self, name) for name in type(self).fields} | named)
 
     def __eq__(self, other: object) -> bool:
         """Whether another has the same class and fields."""

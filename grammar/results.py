@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from math import nan
 from typing import Any, Literal, TypeAlias
 
@@ -139,6 +139,16 @@ class Estimated(Struct):
         return str(getattr(self.found, self.form)())
 
 
+class Studied(Estimated):
+    """What a function does in an interval; `names`: those of its variable and of the function, above the table."""
+
+    names: tuple[str, str] = ("", "")
+
+    def text(self, settings: Settings) -> str:
+        """The table."""
+        return str(self.found.text(*self.names, settings.precision))
+
+
 class Curve(Struct):
     """Points that belong together; where one is not finite there is a gap. `right`: over the axis at the right.
 
@@ -195,7 +205,7 @@ class Plot(Struct):
 
     `below`: another plot over the same axis. `label`: of the values. `log`: whether the axis, and the values, are
     logarithmic. `right`: the range of values of the axis at the right, for the curves that are over it. `across`: the
-    range of the axis, where it is more than that of the points.
+    range of the axis, where it is more than that of the points. `inscribed`: whether names stand on their curves.
     """
 
     curves: tuple[Curve, ...]
@@ -207,6 +217,7 @@ class Plot(Struct):
     log: tuple[bool, bool] = (False, False)
     right: tuple[float, float] | None = None
     across: tuple[float, float] | None = None
+    inscribed: bool = False
 
     @property
     def marks(self) -> list[int]:
@@ -216,6 +227,25 @@ class Plot(Struct):
     def window_of(self, curve: Curve) -> tuple[float, float] | None:
         """The range of values that is shown of a curve; None for all."""
         return self.right if curve.right else self.window
+
+    def inscriptions(self) -> Iterator[int | None]:
+        """The point at which the name of each curve stands: inside its line and the picture, far from the others."""
+        taken: list[tuple[float, float]] = []
+        if not self.inscribed or self.across is None or self.window is None:
+            return
+        for curve in self.curves:
+            pairs = ((curve.x, self.across), (curve.y, self.window))
+            across, up = ([(one - low) / (high - low) for one in ones] for ones, (low, high) in pairs)
+            gaps = [-1, *(at for at, y in enumerate(up) if y != y), len(up)]
+            rooms = {}
+            for low, high in pairwise(gaps):
+                for at in range(low + 1, high):
+                    x, y = across[at], up[at]
+                    apart = min((math.hypot(x - other[0], y - other[1]) for other in taken), default=1.0)
+                    rooms[at] = min(at - low, high - at, 20) * min(apart, 2 * min(x, 1 - x, y, 1 - y), 0.25)
+            best = max(rooms, key=lambda at: rooms[at], default=None)
+            taken += [(across[best], up[best])] if best is not None else []
+            yield best
 
     def text(self, settings: Settings) -> str:
         """The plot in words: the picture itself depends on the terminal."""

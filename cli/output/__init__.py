@@ -23,7 +23,7 @@ from agrad.engine.errors import AgradError, Note, typed
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
 from agrad.grammar.diagnostics import render
-from agrad.grammar.results import Answer, Checked, Curve, Graph, Noted, Plot, Printed, Result, Settings, Shown, Table
+from agrad.grammar.results import Answer, Checked, Graph, Noted, Plot, Printed, Result, Settings, Shown, Table
 from agrad.lazy import lazy, pattern, rare
 
 __getattr__ = lazy(__name__)
@@ -144,12 +144,10 @@ def _shown_as_picture(plot: Plot, columns: int, rows: int, chosen: str) -> bool:
 
 def _named(plot: Plot) -> Plot:
     """The plot with names that the terminal can show."""
-    curves = tuple(
-        Curve(shown(curve.name), curve.x, curve.y, curve.style, curve.right, curve.u) for curve in plot.curves
-    )
+    curves = tuple(curve.replaced(name=shown(curve.name)) for curve in plot.curves)
     below = _named(plot.below) if plot.below is not None else None
-    title, label = shown(plot.title), shown(plot.label)
-    return Plot(curves, shown(plot.axis), plot.window, below, title, label, plot.log, plot.right, plot.across)
+    axis, title, label = map(shown, (plot.axis, plot.title, plot.label))
+    return plot.replaced(curves=curves, axis=axis, below=below, title=title, label=label)
 
 
 def tell(problem: AgradError | Note) -> None:

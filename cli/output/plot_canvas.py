@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from operator import itemgetter
 
 import click
@@ -115,13 +115,7 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and c
 _SIGNS = "*.o+x#"  # of each curve, in ASCII
 _COLOURS = ("cyan", "red", "green", "magenta")  # of each curve; all can be read on light and on dark
 _SAMPLES = {"line": "⠒⠒⠒", "dots": "⠂⠐⠂", "dashes": "⠒⠂⠒"}
-# The marks of points in braille: dots to the right and down; and how the legend shows them.
-_MARKS = (
-    (((0, 0), (0, 1), (1, 0), (1, 1)), "⠶ ⠶"),
-    (((0, 0), (2, 0), (1, 1), (0, 2), (2, 2)), "⠕⠅"),
-    (((1, 0), (0, 1), (2, 1), (1, 2)), "⠪⠂"),
-    (((1, 0), (0, 1), (1, 1), (2, 1), (1, 2)), "⠺⠂"),
-)
+_POINTS = "•◦▪▫"  # of each curve of points; in ASCII, they have the sign of their curve
 _PATTERNS = {"line": (1, 1), "dots": (1, 3), "dashes": (5, 8)}  # how many dots of how many
 _BEYOND = ("▲▼", "^v")  # where a curve goes on outside, in braille and in ASCII
 _AXIS = 12  # characters of the name of the axis beside it; a longer one is below
@@ -148,6 +142,13 @@ class Canvas:
         cell = y // self.down, x // self.across
         dots, owner = self.cells.get(cell, (0, curve))
         self.cells[cell] = dots | (1 if self.plain else _DOTS[y % 4][x % 2]), min(owner, curve)
+
+    def write(self, place: Place, text: str, curve: int) -> None:
+        """Write a text around a place, in the place of dots; not where another stands."""
+        row, column = round(place[1]) // self.down, round(place[0]) // self.across - len(text) // 2
+        cells = [(row, column + at) for at in range(len(text))]
+        if 0 <= row < self.height and 0 <= column <= self.width - len(text) and not self.marks.keys() & {*cells}:
+            self.marks |= {cell: (sign, curve) for cell, sign in zip(cells, text, strict=True)}
 
     def mark(self, column: float, beyond: int, curve: int) -> None:
         """Mark that a curve goes on above (1) or below (-1) a column of dots."""
@@ -270,19 +271,32 @@ def _paint(canvas: Canvas, plot: Plot, across: Scale | LogScale, ups: Sequence[S
     if ups[0].low < 0 < ups[0].high:
         zero = [place(x, 0, ups[0]) for x in (across.low, across.high)]
         _trace(canvas, zero, _ZERO, (1, 1 if canvas.plain else 4))
-    for number, (curve, mark) in enumerate(zip(plot.curves, plot.marks, strict=True)):
+    for number, curve in enumerate(plot.curves):
         places = [place(x, y, ups[curve.right]) for x, y in zip(curve.x, curve.y, strict=True)]
         for x, *ends in curve.bars():
             bottom, top = (place(x, max(y, ups[curve.right].low) if plot.log[1] else y, ups[curve.right]) for y in ends)
             for dot in canvas.between(bottom, top) if bottom and top else ():
                 canvas.dot(dot, number)
-        if curve.style == "points":
-            _scatter(canvas, places, number, mark)
+        if curve.style == "points" and not canvas.plain:
+            for point in filter(None, places):
+                canvas.write(point, _sign(plot, number), number)
+        elif curve.style == "points":
+            _scatter(canvas, places, number)
         else:
             _trace(canvas, places, number, _PATTERNS[curve.style])
         for x, side in _leaving(plot, curve):
             if not math.isnan(column := across.place(x)):
                 canvas.mark(column * (canvas.columns - 1), side, number)
+
+    for number, (curve, at) in enumerate(zip(plot.curves, plot.inscriptions(), strict=False)):
+        there = None if at is None else place(curve.x[at], curve.y[at], ups[0])
+        if there is not None:
+            canvas.write(there, f" {curve.name} ", number)
+
+
+def _sign(plot: Plot, number: int) -> str:
+    """The sign of the points of a curve, by how many curves before it have points."""
+    return _POINTS[plot.marks[number] % len(_POINTS)]
 
 
 def _leaving(plot: Plot, curve: Curve) -> list[tuple[float, int]]:
@@ -291,13 +305,12 @@ def _leaving(plot: Plot, curve: Curve) -> list[tuple[float, int]]:
     return [] if window is None or curve.style == "points" else edges(curve, window)
 
 
-def _scatter(canvas: Canvas, places: Iterable[Place | None], number: int, mark: int = 0) -> None:
-    """A mark for each point: in braille several dots, since a single one is easily missed."""
-    dots = ((0, 0),) if canvas.plain else _MARKS[mark % len(_MARKS)][0]
-    wide, high = (max(reach) + 1 for reach in zip(*dots, strict=True))
+def _scatter(canvas: Canvas, places: Sequence[Place | None], number: int) -> None:
+    """Dots for each point: in braille a square of four, since a single one is easily missed."""
+    reach = range(1) if canvas.plain else range(2)
     for place in filter(None, places):
-        x, y = min(round(place[0]), canvas.columns - wide), min(round(place[1]), canvas.rows - high)
-        for dx, dy in dots:
+        x, y = min(round(place[0]), canvas.columns - len(reach)), min(round(place[1]), canvas.rows - len(reach))
+        for dx, dy in product(reach, reach):
             canvas.dot((x + dx, y + dy), number)
 
 
@@ -344,9 +357,9 @@ def _foot(scale: Scale | LogScale, width: int, name: str, plain: bool) -> list[s
 def _legend(plot: Plot, width: int, plain: bool, colour: bool, outside: bool) -> list[str]:
     """The legend, on as many lines as it needs."""
     entries = []
-    for number, (curve, mark) in enumerate(zip(plot.curves, plot.marks, strict=True)):
-        drawn = _MARKS[mark % len(_MARKS)][1] if curve.style == "points" else _SAMPLES[curve.style]
-        sample = _SIGNS[number % len(_SIGNS)] * 3 if plain else drawn
+    for number, curve in enumerate(plot.curves):
+        sample = _SAMPLES.get(curve.style) or f"{_sign(plot, number)} {_sign(plot, number)}"
+        sample = _SIGNS[number % len(_SIGNS)] * 3 if plain else sample
         entries.append((sample, truncate(curve.name, width - 8, mark="..." if plain else "…"), number))
     if outside:
         entries.append((" ".join(_BEYOND[plain]), "goes on outside", -1))

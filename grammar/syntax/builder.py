@@ -803,6 +803,11 @@ class Builder:
             operands, options = [], [("fit", None), *options]
         return self.command(parts, operands, options)
 
+    def tangent(self, parts: Parts) -> s.Command:
+        """A function, or an expression with the name of its variable, if that is given, and the place."""
+        _, value, _, *names, place = parts
+        return self.command(parts, [s.Unknowns(tuple(names), value, span=value.span), place], [])
+
     def contour(self, parts: Parts) -> s.Command:
         """A function of two variables, and the ends of their ranges."""
         (value, x, low, high, y, bottom, top), options = self.divided(parts)

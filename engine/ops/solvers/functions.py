@@ -79,13 +79,25 @@ def zeros_of(f: Any, ends: Sequence[float] = ()) -> tuple[list[Any], Any]:
     Raises AgradError of kind `domain` for ends that are not finite, and where a search is not possible.
     """
     ends = sorted(ends)
-    if not all(map(isfinite, ends)):
-        raise AgradError("domain", "solve: the ends of an interval are finite numbers")
-    middle = np.array([ends[0] / 2 + ends[1] / 2 if ends else 1.0])
-    body, same, _ = solvers.function.function_of("solve", f, [()], middle, ())
+    body, same = _between("solve", f, ends)
     found = solvers.zeros.zeros_of(body, _plain(same)[0], ends)
     problems = [solvers.zeros.Root(body, *zero, tuple(ends)) for zero in zip(found.places, found.repeated, strict=True)]
     return [reshape(solved(same, problem=problem), ()) for problem in problems], found
+
+
+def study_of(f: Any, low: float, high: float) -> Any:
+    """What a function of one number does between two ends: a `Study`. Raises AgradError as `zeros_of` does."""
+    body, same = _between("study", f, (low, high))
+    return solvers.study.study(body, _plain(same)[0], (low, high))
+
+
+def _between(what: str, f: Any, ends: Sequence[float]) -> tuple[Any, Any]:
+    """A function of one number as a program, and what it uses. Raises AgradError for ends that are not finite."""
+    if not all(map(isfinite, ends)):
+        raise AgradError("domain", f"{what}: the ends of an interval are finite numbers")
+    middle = np.array([ends[0] / 2 + ends[1] / 2 if ends else 1.0])
+    body, same, _ = solvers.function.function_of(what, f, [()], middle, ())
+    return body, same
 
 
 @composed(

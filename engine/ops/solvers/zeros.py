@@ -35,13 +35,17 @@ _SEARCHED = "a {1}search in -{0}..{0} alone"
 
 
 class Zeros(NamedTuple):
-    """Zeros in order, which of them are no simple ones, and how they were found, in words."""
+    """Zeros in order, which of them are no simple ones, and how they were found, in words.
+
+    `broken`: where a search has seen the sign change without a zero, as at a jump or a pole.
+    """
 
     places: list[float]
     repeated: list[bool]
     how: str
     is_sure: bool = False  # whether there are no others
     is_all: bool = False  # whether each number is one
+    broken: Sequence[float] = ()
 
 
 def zeros_of(body: Body, same: Array, ends: Sequence[float]) -> Zeros:
@@ -298,6 +302,7 @@ class Search:
         self._f, self._slope, self.same = Evaluated(body, same, ()), Evaluated(jacobian_of(body), same, ()), same
         self.program, self.depth = body.numbers, _DEPTH
         self.found: dict[float, bool] = {}
+        self.broken: list[float] = []
 
     def f(self, x: float) -> float:
         """The function."""
@@ -314,7 +319,7 @@ class Search:
 
     def zeros(self, places: Sequence[float], how: str) -> Zeros:
         """The zeros between places, in order."""
-        self.found = {}
+        self.found, self.broken = {}, []
         is_cut = False
         with np.errstate(all="ignore"):
             points = [(x, self.f(x), self.slope(x)) for x in places]
@@ -328,7 +333,7 @@ class Search:
             raise AgradError("domain", message)
         order = sorted(self.found)
         kept = [x for x, before in zip(order, [-inf, *order], strict=False) if x - before > 8 * ulp(x)]
-        return Zeros(kept, [self.found[x] for x in kept], how)
+        return Zeros(kept, [self.found[x] for x in kept], how, broken=self.broken)
 
     def _halves(self, a: _Place, b: _Place, depth: int) -> list[tuple[_Place, _Place, int]]:
         """Halves of a cell that have to be looked at by themselves; none where the cell itself tells what is in it."""
@@ -347,6 +352,8 @@ class Search:
                 self._zero_at(here, other)
             return halves if depth < _BORDER else []
         size = max(abs(f0), abs(f1), abs(c[1]))
+        if not size and depth > self.depth:  # beside a place without a value
+            return []
         if not size:
             raise AgradError("domain", f"solve: the function is 0 all the way near {format_number(low, 6)}")
         guess = (f0 + f1) / 2 + (high - low) * (d0 - d1) / 8
@@ -399,6 +406,8 @@ class Search:
         x = _bisected(self.f, low, high)
         if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), self.noise(x, 0.0)):
             self.found[x] = not abs(self.slope(x)) > 1e-6 * abs((f1 - f0) / (high - low))
+        else:
+            self.broken.append(x)
 
 
 _Place = tuple[float, float, float]  # a number, the function there, and its slope

@@ -14,6 +14,7 @@ from agrad.engine.core.graph import alive, roots_of
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.inspect.budget import coverage_factor, joint
+from agrad.engine.ops.solvers.functions import study_of
 from agrad.engine.text import printable
 from agrad.engine.values import Array, format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
@@ -29,33 +30,36 @@ from agrad.grammar.syntax.ast import Name
 from agrad.grammar.syntax.errors.messages import corrected
 
 if TYPE_CHECKING:
+    from agrad.engine.ops.solvers.study import Study
     from agrad.grammar.commands.fitting import LastFit
 
 COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
 
 DRAWN = {"title": NOTHING, "labels": NOTHING, "to": FILE}  # the options of all commands that draw
 _PARTS = ("value", "derivative", "twin")  # what is drawn of a function
+_FEW = 4  # places whose coordinates a legend has room for
 
 
 @command(operands=VALUE, options={**DRAWN})
 def _plot(session: Session, call: Call) -> None:
-    """plot f(x) for x in -2..2 [log] [value | derivative | twin] | plot loss [logy] | plot x, y, w*x + b | plot fit
-    [title "text"] [labels "x", "y"] [to "f.svg"]
+    """plot f(x) for x in -2..2 [log] [value | derivative | twin] [marks] | plot loss [logy] | plot x, y,
+    w*x + b | plot fit [title "text"] [labels "x", "y"] [to "f.svg"]
 
     Draws a function with its derivative, or several functions, over a range; a vector, or the columns of a matrix, over
     its index; points, with error bars if they are uncertain, and lines over them; of two uncertain numbers, the ellipse
-    in which both are with 95 %; the latest fit: data, curve and 95 %
-    confidence band, and the residuals below. `log`: with a logarithmic axis, `logy`: with logarithmic values, then
-    without the derivative. `value` and `derivative` draw one of them alone, `twin` each over an axis of its own. ▲ and
-    ▼ mark where a curve goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with the extra `plot`.
-    With it, terminals that can show pictures show one: `set plots`. Nothing else changes: names, gradients and random
-    numbers are as before.
+    in which both are with 95 %; the latest fit: data, curve and 95 % confidence band, and the residuals below. `log`:
+    with a logarithmic axis, `logy`: with logarithmic values, then without the derivative. `value` and `derivative` draw
+    one of them alone, `twin` each over an axis of its own. `marks`: with points at the zeros and extrema, as `study`
+    finds them. ▲ and ▼ mark where a curve goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with
+    the extra `plot`. With it, terminals that can show pictures show one: `set plots`. Nothing else changes: names,
+    gradients and random numbers are as before.
 
     log: with a logarithmic axis
     logy: with logarithmic values
     value: a function without its derivative
     derivative: the derivative of a function alone
     twin: the derivative over an axis of its own
+    marks: with the zeros and extrema of the functions
     title: a title above it
     labels: the names of its axes
     to: into a file: .svg, .png or .pdf
@@ -67,7 +71,7 @@ def _plot(session: Session, call: Call) -> None:
         node = call.node.changed(operands=(Name("fit", span=call.span),))
         call = Call(node, [call.names["fit"]], call.options, call.names, call.span)
     if "low" in call.options:
-        plot = _functions(session, call)
+        plot = functions(session, call)
     else:
         _check_parts(call)
         if call.values:
@@ -126,7 +130,7 @@ def _dressed(plot: Plot, call: Call, log: tuple[bool, bool]) -> Plot:
         axis, label = labels[0], labels[1] if len(labels) == 2 else label
     title = call.options.get("title", plot.title)
     below = None if plot.below is None else _dressed(plot.below, call, (log[0], False))
-    return Plot(plot.curves, axis, plot.window, below, title, label, log, plot.right, plot.across)
+    return plot.replaced(axis=axis, below=below, title=title, label=label, log=log)
 
 
 def _note_missing(session: Session, call: Call, plot: Plot, empty: str) -> None:
@@ -170,7 +174,7 @@ def _note_gaps(session: Session, call: Call, plot: Plot) -> None:
 
 def _check_parts(call: Call) -> None:
     """Refuse the options of functions where none is drawn. Raises AgradError."""
-    for option in _PARTS:
+    for option in (*_PARTS, "marks"):
         if option in call.options:
             fix = Hint(f"plot f(x) for x in -2..2 {option}")
             raise call.wrong("type", f"plot: {option} is for functions over a range", fix)
@@ -180,8 +184,8 @@ def _check_parts(call: Call) -> None:
         raise call.wrong("domain", message, *fixes)
 
 
-def _functions(session: Session, call: Call) -> Plot:
-    """The curves of functions over a range; that of a single one with its derivative.
+def functions(session: Session, call: Call, studies: Sequence[Study] = ()) -> Plot:
+    """The curves of functions over a range; that of a single one with its derivative, and the marks of studies.
 
     Nothing else changes: names, gradients and random numbers are as before. Raises the error of a function that has
     no value anywhere.
@@ -192,6 +196,8 @@ def _functions(session: Session, call: Call) -> Plot:
     note_constants(session, call, (name,))
     with aside(session):
         tracks = [Track(session, closure, low, high, shape.log) for closure in call.values]
+        if "marks" in call.options:
+            studies = [studied(closure, low, high) for closure in call.values]
     curves, windows = [], []
     if shape.value:
         curves += [Curve(track.name, *track.line(0), style) for track, style in zip(tracks, cycle(LINES), strict=False)]
@@ -203,9 +209,28 @@ def _functions(session: Session, call: Call) -> Plot:
             windows += [track.slopes_window] if shape.value and not shape.twin else []
         if not shape.value:
             windows = [track.slopes_window_alone(shape.log[1]) for track in tracks]
+    curves += _marks(studies) if shape.value else []
     window = min(low for low, _ in windows), max(high for _, high in windows)
     right = tracks[0].slopes_window_alone(False) if shape.twin else None
     return Plot(tuple(curves), name, window, log=shape.log, right=right)
+
+
+def studied(closure: Any, low: float, high: float) -> Study:
+    """What a function of one number does. Raises AgradError where that cannot be found."""
+    found: Study = study_of(lambda x: as_array(closure(x)), low, high)
+    return found
+
+
+def _marks(studies: Sequence[Study]) -> list[Curve]:
+    """The zeros and the extrema as points, in the legend with their coordinates where these are few."""
+    curves = []
+    for what, kinds in (("zeros", {"zero"}), ("extrema", {"maximum", "minimum"})):
+        places = sorted(place for study in studies for place in study.places if kinds & {*place.kinds})
+        xs, ys = [place.x for place in places], [place.value for place in places]
+        pairs = [[format_number(one, 4) for one in pair] for pair in zip(xs, ys, strict=True)]
+        texts = [f"({x}, {y})" if what == "extrema" else x for x, y in pairs] if len(places) <= _FEW else []
+        curves += [Curve(f"{what} {', '.join(texts)}".rstrip(), xs, ys, "points")] if places else []
+    return curves
 
 
 def _shape(call: Call) -> Any:

@@ -26,8 +26,9 @@ def _contour(session: Session, call: Call) -> None:
     """contour f(x, y) for x in -2..2, y in 0..1 [levels 7 | levels [1, 2, 5]] [title "text"]
     [labels "x", "y"] [to "f.svg"]
 
-    Lines of equal value of a function of two numbers. `levels`: how many lines, or the values; by default round
-    numbers, or, where most values are close to one end, those below which equal parts of the picture are.
+    Lines of equal value of a function of two numbers, with the value on each. `levels`: how many lines, or the values;
+    by default round numbers, or, where most values are close to one end, those below which equal parts of the picture
+    are.
 
     levels: how many lines, or their values
     title: a title above it
@@ -48,7 +49,8 @@ def _contour(session: Session, call: Call) -> None:
     curves = [Curve(format_number(level, 6), *lines(level, field), style) for level, style in styled]
     low, high = (format_number(float(end)) for end in (np.nanmin(field.z), np.nanmax(field.z)))
     empty = f"the value is {low} everywhere" if low == high else f"the values are from {low} to {high}"
-    show(session, call, Plot(tuple(curves), x, up, title=closure.__name__, label=y, across=across), empty)
+    plot = Plot(tuple(curves), x, up, title=closure.__name__, label=y, across=across, inscribed=True)
+    show(session, call, plot, empty)
 
 
 def _levels(call: Call) -> tuple[int, list[float]]:

@@ -98,7 +98,16 @@ def _draw(axes: Any, plot: Plot) -> None:
     _mark(axes, right, plot, across)
     axes.grid(alpha=0.3)
     names = [curve.name for curve in plot.curves]  # of which a legend leaves out those that begin with a line below
-    axes.legend(lines, [f" {name}" if name.startswith("_") else name for name in names])
+    names = [f" {name}" if name.startswith("_") else name for name in names]
+    for number, (curve, at) in enumerate(zip(plot.curves, plot.inscriptions(), strict=False)):
+        if at is not None:
+            place = _shifted(curve.x, across)[at], _shifted(curve.y, up)[at]
+            box = {"pad": 1, "color": axes.get_facecolor()}
+            axes.text(*place, curve.name, color=f"C{number}", size="small", ha="center", va="center", bbox=box)
+    if plot.inscribed:
+        axes.figure.legend(lines, names, loc="outside right upper")
+    else:
+        axes.legend(lines, names)
 
 
 def _marked(curve: Curve, mark: int) -> dict[str, str]:

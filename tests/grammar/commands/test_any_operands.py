@@ -23,6 +23,8 @@ minimize (a-1)**2 over a in {}..1 ; maximize -c*c over a method {} ; maximize {}
 plot {} ; plot sin(t) for t in {}..3 ; plot sin(t) for t in 0..{} ; plot sin(t) for t in {}..3 log ; plot {} logy ;
 contour {} for p in 0..1, q in 0..1 ; contour p*q for p in {}..1, q in 0..{} ; contour p*q for p in 0..1, q in 0..1 levels {}
 contour p*q for p in 0..1, q in 0..1 levels {} ; histogram {} ; histogram x bins {} ; limit time={} ; limit memory={} ; limit nodes={}
+study {} for t in 0..2 ; study t*t for t in {}..3 ; study t*t for t in 0..{} ; area {}, t for t in 0..2 ; area t for t in {}..3
+tangent {} at 2 ; tangent t^2 at {} ; tangent t^2 at t = {} ; plot {} for t in 0..2 marks
 history {} ; undo {} ; redo {} ; again {} ; print {} ; var w = {} ; time: {} ; vars {} ; del {} ; assert {} ; help {}
 """
 STATEMENTS = [form.strip() for line in FORMS.strip().split("\n") for form in line.split(" ; ")]

@@ -1,0 +1,146 @@
+"""Commands about the curve of a function of one number: `study`, `area`, `tangent`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from agrad.engine.autodiff.transforms import derivatives
+from agrad.engine.core.arguments import number_of
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.solvers.function import argument_names
+from agrad.engine.ops.solvers.functions import zeros_of
+from agrad.engine.values import format_number
+from agrad.grammar.commands.operands import EXPRESSION
+from agrad.grammar.commands.plot.command import DRAWN, ends, functions, note_constants, path_of, show, studied
+from agrad.grammar.commands.plot.sampling import aside, number_in
+from agrad.grammar.commands.registry import Call, Session, command
+from agrad.grammar.results import Printed, Shown, Studied
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, meaning
+from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.syntax.ast import loads
+
+
+@command(operands=EXPRESSION, options={"to": DRAWN["to"], "title": DRAWN["title"]})
+def _study(session: Session, call: Call) -> None:
+    """study f(x) for x in -4..4 [title "text"] [to "f.svg"]
+
+    What a function does in an interval: its zeros, extrema, inflections, poles, jumps, its ends, and where it rises or
+    falls, with the picture. Each number is a zero of the function or of an exact derivative; the last lines tell what
+    was searched for it.
+
+    title: a title above the picture
+    to: the picture into a file: .svg, .png or .pdf
+    as typed: study f(x) for x in -4..4
+    example: study x^3 - 3*x for x in -3..3
+    """
+    path_of(call)
+    low, high = ends(call, "low", "high")
+    (closure,) = call.values
+    names: tuple[str] = closure.definition.parameters
+    with aside(session):
+        found = studied(closure, low, high)
+    session.emit(Studied(found, "text", (*names, closure.__name__)))
+    drawn = Call(call.node, call.values, {**call.options, "value": None}, call.names, call.span)
+    show(session, call, functions(session, drawn, [found]))
+
+
+@command(operands=EXPRESSION)
+def _area(session: Session, call: Call) -> None:
+    """area f(x), g(x) for x in 0..2
+
+    The area between two curves, or between one and the axis: the integral of |f - g|, and where the curves cross. It is
+    the last answer, `ans`, with exact derivatives by what the functions and the ends use.
+
+    example: area x, x^2 for x in 0..2
+    """
+    low, high = ends(call, "low", "high")
+    if len(call.values) > 2:
+        raise call.wrong(
+            "arity", f"area: it is between two curves, or one and the axis, and here are {len(call.values)}"
+        )
+    note_constants(session, call, call.values[0].definition.parameters)
+
+    def gap(x: Any) -> Any:
+        above, *below = (as_array(closure(x)) for closure in call.values)
+        return above - below[0] if below else above
+
+    found, zeros = zeros_of(gap, (low, high))
+    each = zip(found, zeros.places, zeros.repeated, strict=True)
+    inside = [(place if is_repeated else x) for x, place, is_repeated in each if low < place < high]
+    bounds = [call.options["low"], *inside, call.options["high"]]
+    integral, size = FUNCTIONS["integral"].call, FUNCTIONS["abs"].call
+    if zeros.broken:  # it changes its sign at a jump
+        area = integral(lambda x: size(gap(x)), bounds[0], bounds[-1])
+    else:
+        area = sum(size(integral(gap, *pair)) for pair in pairwise(bounds))
+    crossings = ", ".join(format_number(x, session.settings.precision) for x in zeros.places)
+    what = "the curves cross, or touch," if len(call.values) > 1 else "the curve meets the axis"
+    (name,) = call.values[0].definition.parameters
+    session.emit(Printed(f"{what} at {name} = {crossings}" if crossings else f"{what} nowhere in between"))
+    session.last = (area,)
+    session.emit(Shown(area))
+
+
+@command(operands=EXPRESSION)
+def _tangent(session: Session, call: Call) -> None:
+    """tangent f at 2 | tangent x^2 at 2 | tangent a*x^2 at x = 2
+
+    The line that touches the curve of a function at a place: its formula, and the value and the slope there.
+
+    as typed: tangent f at 2, or tangent x^2 at 2
+    example: tangent x^2 at 2
+    """
+    place, settings = number_of("tangent", "the place", call.values[1]), session.settings
+    function, name = _function(session, call)
+    text, what = call.operand(0).span.text, format_number(place, settings.precision)
+    step = 1e-5 * max(abs(place), 1.0)
+    with aside(session):
+        value, slope = (number_in(one) or 0.0 for one in derivatives("tangent", function, place, 1))
+        if not math.isfinite(value):
+            raise call.wrong("domain", f"tangent: {text} has no finite value at {name} = {what}")
+        near, nearer = (_bend(function, place, size) for size in (step, step / 1000))
+    if not math.isfinite(slope) or nearer > max(0.5 * near, 1e-6 * abs(slope)) or nearer != nearer:
+        raise call.wrong("domain", f"tangent: {text} has no slope at {name} = {what}")
+    meets = value - slope * place
+    signs, slope_of, rest = (
+        "-" if slope < 0 else "",
+        *(format_number(abs(x), settings.precision) for x in (slope, meets)),
+    )
+    line = signs + (name if slope_of == "1" else f"{slope_of}*{name}")
+    line += f" {'-' if meets < 0 else '+'} {rest}" if meets else ""
+    session.emit(Printed(f"y = {line if slope else format_number(value, settings.precision)}"))
+    there = (format_number(x, settings.precision) for x in (value, slope))
+    session.emit(Printed("touches at {} = {}, where the value is {} and the slope {}".format(name, what, *there)))
+
+
+def _bend(function: Callable[[Any], Any], place: float, size: float) -> float:
+    """How much the slope changes across a place."""
+    before, after = (number_in(derivatives("tangent", function, place + side * size, 1)[1]) for side in (-1, 1))
+    return abs((after or 0.0) - (before or 0.0))
+
+
+def _function(session: Session, call: Call) -> tuple[Callable[[Any], Any], str]:
+    """The function of one number that is typed: with its variable, as a name, or with one name that varies."""
+    function: Closure = call.values[0]
+    definition, text = function.definition, call.operand(0).span.text
+    if definition.parameters:
+        return (lambda x: as_array(function(x))), definition.parameters[0]
+    scopes = call.names, session.names
+    names = [name for name in dict.fromkeys(one.id for one in loads(definition.tree)) if name not in CONSTANTS]
+    free = [name for name in names if meaning(name, scopes, None) is None]
+    if not free:
+        value = function()
+        if callable(value):
+            return (lambda x: as_array(value(x))), (argument_names(value) or ["x"])[0]
+        free = [name for name in names if not callable(meaning(name, scopes, None))]
+    if len(free) != 1:
+        fixes = [f"tangent {text} at {name} = {call.operand(1).span.text}" for name in free]
+        message = f"tangent: {text} is a function of {'one of several names' if free else 'no name'}"
+        raise AgradError("name", message, fixes=fixes)
+    made = Definition(definition.name, (free[0],), (), definition.tree, definition.span)
+    closure = Closure(made, (), session.machine, function.scopes)
+    return (lambda x: as_array(closure(x))), free[0]
