@@ -41,8 +41,8 @@ def command(asked: Asked) -> None:
     """Show the graph of EXPR: its operations, and what they save for the backward pass.
 
     The names with a VALUE are its leaves. The form of a FILE follows from its extension: .txt, .dot or .gv for
-    Graphviz, .mmd or .mermaid for Mermaid, .json, or, with the extra `plot`, a picture: .svg, .png or .pdf, and .html
-    for a page that steps through the graph, forward and backward.
+    Graphviz, .mmd or .mermaid for Mermaid, .json, .svg for a picture, with the extra `plot` also .png or .pdf, and
+    .html for a page that steps through the graph, forward and backward.
 
     \b
     agrad graph "a**2*2" a=3

@@ -23,7 +23,7 @@ class Dump(GraphRows):
     dot, mermaid, svg, picture = as_dot, as_mermaid, as_svg, as_file
 
     def page(self, precision: int | None = 10, heading: str = "") -> str:
-        """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""
+        """A page in HTML that steps through the graph: see `inspect.page`."""
         from agrad.engine.inspect.page import as_page  # here, since few graphs are shown as pages
 
         return as_page(self, precision, heading)
@@ -32,7 +32,7 @@ class Dump(GraphRows):
         return self.text()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """For a notebook: the text and, where the extra `plot` is installed, the picture."""
+        """For a notebook: the text and, the picture; with the extra `plot`, also as PNG."""
         draw = interop.notebook.pictures
         return {"text/plain": self.text()} | draw(lambda form: self.svg() if form == "svg" else self.picture(form))
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import bare
+from agrad.engine.inspect.colours import LOOKS
 from agrad.engine.inspect.json_values import plain
 from agrad.engine.inspect.rows import (
     FILLS,
@@ -201,13 +202,13 @@ def _operands(node: NodeRow, shown: Callable[[ValueSummary | None, str], Any], a
 def as_dot(graph: GraphRows, precision: int | None = 10) -> str:
     """A digraph in Graphviz's language, with edges from operand to result.
 
-    Leaves are boxes, nodes that require grad are filled, freed ones dashed, stale ones dotted.
+    Leaves are boxes; the colours and signs are those of LOOKS; freed nodes are dashed, stale ones dotted.
     """
     found = graph.outline()
     body = [
         f"label={_in_dot(found.caption)};",
         "labelloc=t;",
-        'node [fontname="monospace", fillcolor="#dbe9f6"];',
+        'node [fontname="monospace"];',
         *(_node_in_dot(node, precision) for node in found.nodes),
     ]
     for (x, y), count in found.edges.items():
@@ -220,13 +221,11 @@ def as_dot(graph: GraphRows, precision: int | None = 10) -> str:
 
 
 def _node_in_dot(node: NodeRow, precision: int | None) -> str:
-    marks = ["filled"] * (node.requires_grad or node.change in FILLS)
-    marks += {"freed": ["dashed"], "stale": ["dotted"], "": []}[node.state]
+    marks = ["filled", *["dashed" if node.freed else "dotted"] * (node.freed or node.stale)]
+    look = LOOKS[node.kind]
     attributes = [f"label={_in_dot(box_lines(node, precision))}", f"shape={'box' if node.leaf else 'ellipse'}"]
-    if marks:
-        attributes.append(f'style="{",".join(marks)}"')
-    if node.change in FILLS:
-        attributes.append(f'fillcolor="{FILLS[node.change]}"')
+    fill = FILLS.get(node.change, look.fill)
+    attributes.append(f'style="{",".join(marks)}", fillcolor="{fill}", color="{look.line}"')
     if node.where:
         attributes.append(f"tooltip={_in_dot([one_line(node.where)])}")
     return f"n{node.number} [{', '.join(attributes)}];"
@@ -239,8 +238,8 @@ def _in_dot(rows: list[str]) -> str:
 
 
 _CLASSES = {
-    "grad": "fill:#dbe9f6,color:#000",
-    "freed": "stroke-dasharray:6 4",
+    **{name: f"fill:{look.fill},stroke:{look.line},color:#000" for name, look in LOOKS.items()},
+    "dashed": "stroke-dasharray:6 4",
     "stale": "stroke-dasharray:2 3",
     **{change: f"fill:{fill},color:#000" for change, fill in FILLS.items()},
 }
@@ -266,8 +265,9 @@ def as_mermaid(graph: GraphRows, precision: int | None = 10) -> str:
     return "\n".join(["flowchart TD", *(f"  {row}" for row in body)])
 
 
-def _classes(node: NodeRow) -> tuple[str, str]:
-    return node.state, node.change if node.change in FILLS else "grad" * node.requires_grad
+def _classes(node: NodeRow) -> tuple[str, ...]:
+    state = "dashed" if node.freed else "stale" if node.stale else ""
+    return state, node.change if node.change in FILLS else node.kind
 
 
 def _in_mermaid(rows: list[str]) -> str:

@@ -8,12 +8,11 @@ are the page itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from json import JSONEncoder
-from math import ceil, isfinite
+from math import isfinite
 from typing import Any, NamedTuple
 
 from agrad.engine import units
@@ -23,11 +22,11 @@ from agrad.engine.compile.scalarise import Unexpanded, unrolled
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import integer, number, truth
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError, Hint, Origin
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.inspect.backward_trace import Walk, walks_from
-from agrad.engine.inspect.boxes import Joint
+from agrad.engine.inspect.folding import Folding, nodes_of
+from agrad.engine.inspect.layout import Joint, chains, layered
 from agrad.engine.inspect.nodes import operands
-from agrad.engine.inspect.pictures import chains, layered
 from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary
 from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
@@ -117,117 +116,21 @@ def _function(numbers: Program) -> str:
     return text
 
 
-# Folding
-
-MOST = 100  # boxes side by side in another
-_LABEL = 40  # characters
+# Layers
 
 
-@dataclass(slots=True, eq=False)
-class Fold:
-    """A box of nodes and other boxes, each with its number; those of boxes come after those of nodes."""
-
-    number: int
-    label: str
-    kind: str  # "function", "statement", or "part" of what has too many nodes for one drawing
-    children: list[Fold | Node]
-
-
-def _nodes_of(one: Fold | Node) -> Iterator[Node]:
-    """A node, or all nodes in a box."""
-    if isinstance(one, Node):
-        yield one
-    else:
-        for child in one.children:
-            yield from _nodes_of(child)
-
-
-class Folding:
-    """The boxes of some nodes, oldest first: those of a function, or of a statement, are one box.
-
-    A box holds nodes that were made one after the other. So no line leads from a box back into itself by another one,
-    and a graph of boxes has layers, as one of nodes has. `function_of` names the function around a place, if any.
-    """
-
-    def __init__(
-        self, ordered: Sequence[Node], numbers: dict[int, int], function_of: Callable[[Origin], str | None]
-    ) -> None:
-        self.numbers, self.function_of = numbers, function_of
-        self.next = max(numbers.values(), default=0) + 1
-        self.boxes: list[Fold] = []
-        self._box("", "whole", self._in_parts(self._runs(ordered)))
-
-    def _box(self, label: str, kind: str, children: list[Fold | Node]) -> Fold:
-        made = Fold(self.next, one_line(label, _LABEL), kind, children)
-        self.next += 1
-        self.boxes.append(made)
-        return made
-
-    def _runs(self, ordered: Sequence[Node]) -> list[Fold | Node]:
-        """Consecutive nodes of one function or statement together; leaves, which anything may use, by themselves."""
-        runs: list[list[Node]] = []
-        before = None
-        for node in ordered:
-            if node.op is None:
-                continue
-            key = self._key(node)
-            starts_again = key[0] == "function" and key == before and runs[-1][1:] and node.origin == runs[-1][0].origin
-            if key != before or starts_again:
-                runs.append([])
-            runs[-1].append(node)
-            before = key
-        return [*(node for node in ordered if node.op is None), *map(self._of_run, runs)]
-
-    def _key(self, node: Node) -> tuple[str, str]:
-        if node.origin is None:
-            return "statement", ""
-        name = self.function_of(node.origin)
-        return ("function", name) if name else ("statement", node.origin.where)
-
-    def _of_run(self, run: list[Node]) -> Fold | Node:
-        if len(run) == 1:
-            return run[0]
-        kind, label = self._key(run[0])
-        named = [node for node in run if node.name]
-        if kind == "statement":
-            label = f"{label}: {named[-1].name} = …" if named else label or "without a source"
-        return self._box(label, kind, self._in_parts(list(run)))
-
-    def _in_parts(self, children: list[Fold | Node]) -> list[Fold | Node]:
-        """The same children, or boxes of consecutive ones where they are too many."""
-        if len(children) <= MOST:
-            return children
-        kept = [one for one in children if isinstance(one, Node) and one.op is None and one.requires_grad]
-        some = kept if len(kept) <= MOST // 2 else []
-        alone = set(some)
-        rest = [one for one in children if one not in alone]
-        size = max(ceil(len(rest) / (MOST // 2)), 2)
-        parts = [rest[start : start + size] for start in range(0, len(rest), size)]
-        return [*some, *[self._box(self._span(part), "part", self._in_parts(part)) for part in parts]]
-
-    def _span(self, part: Sequence[Fold | Node]) -> str:
-        """What a part of too many nodes has: lines of the source, and nodes."""
-        nodes = [node for one in part for node in _nodes_of(one)]
-        numbers = [self.numbers[node.seq] for node in nodes]
-        places = list(dict.fromkeys(node.origin.where for node in nodes if node.origin is not None))
-        where = f"{places[0]}{' …' if len(places) > 1 else ''}: " if places else ""
-        return f"{where}%{min(numbers)} to %{max(numbers)}"
-
-    def as_data(self) -> list[dict[str, Any]]:
-        """Each box with its layers, the last that of the whole."""
-        return [
-            {
-                "id": box.number,
-                "label": box.label,
-                "kind": box.kind,
-                "nodes": sum(1 for _ in _nodes_of(box)),
-                **drawing([(self._number(one), node) for one in box.children for node in _nodes_of(one)]),
-            }
-            for box in self.boxes
-        ]
-
-    def _number(self, one: Fold | Node) -> int:
-        return one.number if isinstance(one, Fold) else self.numbers[one.seq]
+def _boxes(folding: Folding) -> list[dict[str, Any]]:
+    """Each box with its layers, the last that of the whole."""
+    return [
+        {
+            "id": box.number,
+            "label": box.label,
+            "kind": box.kind,
+            "nodes": sum(1 for _ in nodes_of(box)),
+            **drawing([(folding.number(one), node) for one in box.children for node in nodes_of(one)]),
+        }
+        for box in folding.boxes
+    ]
 
 
 def drawing(inside: Sequence[tuple[int, Node]]) -> dict[str, Any]:
@@ -237,8 +140,8 @@ def drawing(inside: Sequence[tuple[int, Node]]) -> dict[str, Any]:
     that before it.
     """
     around = {node.seq: number for number, node in inside}
-    edges = {(around.get(x.seq, here), here) for here, node in inside for x in operands(node)}
-    layers, lines = layered(list(dict.fromkeys(around.values())), sorted(edge for edge in edges if edge[0] != edge[1]))
+    edges = dict.fromkeys((around.get(x.seq, here), here) for here, node in inside for x in operands(node))
+    layers, lines = layered(list(dict.fromkeys(around.values())), [edge for edge in edges if edge[0] != edge[1]])
     names: dict[Joint, int] = {}
     found = []
     for (start,), *passes, (end,) in chains(lines):
@@ -256,7 +159,7 @@ _FLAT = 300  # nodes that are also laid out without folding
 
 def as_page(graph: GraphRows, precision: int | None, heading: str = "") -> str:
     """A page in HTML that needs nothing else. Raises AgradError of kind `limit` for a graph of too many nodes, of kind
-    `unit` for one of values with units, and of kind `extra` if the library that finds the layers is not installed.
+    `unit` for one of values with units.
     """
     units.quantity.plain_only(graph.values.values(), "a page")
     if len(graph.wanted) > _MOST:
@@ -328,7 +231,7 @@ class _Page:
             "nodes": nodes,
             "facts": list(self.facts),
             "walks": walks,
-            "boxes": Folding(graph.wanted, self.known, graph.function_of).as_data(),
+            "boxes": _boxes(Folding(graph.wanted, self.known, graph.function_of)),
             "flat": drawing([(row["id"], node) for row, node in zip(nodes, graph.wanted, strict=True)])
             if len(nodes) <= _FLAT
             else None,

@@ -17,6 +17,7 @@ from agrad.engine.core.graph import Node, Units, collect
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Origin
+from agrad.engine.inspect.colours import LOOKS
 from agrad.engine.inspect.nodes import through
 from agrad.engine.text import counted, one_line, truncate
 from agrad.engine.values import Shape, Value, format_shape, format_short, format_value, shape_of, size_of
@@ -81,6 +82,7 @@ class NodeRow(NamedTuple):
     freed_by: str | None  # None where it is held
     stale: bool
     guard: int | None  # the last guard before it, by its place among the guards
+    result: bool = False  # one of the values whose graph it is
     change: str = ""  # in a comparison of two graphs: same, changed, gone or new
     before: NodeRow | None = None  # the same node in the first of them
 
@@ -105,9 +107,13 @@ class NodeRow(NamedTuple):
         return self.freed_by is not None
 
     @property
-    def state(self) -> str:
-        """`freed` where the values that its rules need have been freed, `stale` where they have changed, or nothing."""
-        return "freed" if self.freed else "stale" if self.stale else ""
+    def kind(self) -> str:
+        """What it is in pictures: see LOOKS."""
+        if self.result and not self.leaf:
+            return "result"
+        if not self.requires_grad:
+            return "constant"
+        return "leaf" if self.leaf else "freed" if self.freed else "saved" if self.saves else "operation"
 
     @property
     def text(self) -> str:
@@ -141,10 +147,10 @@ def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
 def _shown(value: Tensor, work: Any) -> ValueSummary:
     """A value in its unit; `work` infers it."""
     number, unit = units.quantity.shown(value, work)
-    return _summary(number)._replace(unit=unit)
+    return summary(number)._replace(unit=unit)
 
 
-def _summary(value: Value) -> ValueSummary:
+def summary(value: Value) -> ValueSummary:
     """A value with a copy of its entries, if they are few."""
     shape = shape_of(value)
     few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
@@ -178,6 +184,8 @@ class GraphRows:
     """
 
     width = 80  # columns that a drawing may take
+    opened: Sequence[str] = ()  # the names of boxes of a picture that are open; `all` are all
+    gradients = False  # whether a picture has gradients on its edges
     sides: tuple[str, ...] = ()  # the names of two graphs that are compared
 
     def __init__(
@@ -231,15 +239,16 @@ class GraphRows:
             freed_by=None if node.freed is None else _in_words(node.freed),
             stale=node in self.stale,
             guard=self.places.get(id(node.guard)),
+            result=node in self.values,
         )
 
     def _in_unit(self, value: Any, data: Value) -> ValueSummary:
-        return _summary(data) if self.inference is None else _shown(value, self.inference)
+        return summary(data) if self.inference is None else _shown(value, self.inference)
 
     def _operand(self, operand: Any, node: Node) -> int | ValueSummary:
         """The number of a node; a constant by itself."""
         if type(operand) is not Node:
-            return _summary(operand)
+            return summary(operand)
         number = self.numbers.get(operand.seq)
         if number is None or operand.seq > node.seq:  # the remains of a plain array are younger than its user
             return ValueSummary(operand.shape, operand.value if type(operand.value) is float else None)
@@ -298,7 +307,9 @@ class GraphRows:
         found = dict(Counter((x, node.number) for node in shown for x in node.behind if x in there))
         behind = [node.number for node in shown if not there.issuperset(node.behind)]
         before = sorted(there.difference((operand for operand, _ in found), self.roots))
-        caption = [one_line(self.heading, 200), *self.guard_lines()]
+        kinds = {node.kind for node in shown}
+        signs = "   ".join(f"{look.sign} {look.said}" for name, look in LOOKS.items() if name in kinds)
+        caption = [one_line(self.heading, 200), *self.guard_lines(), signs]
         return Outline(shown, found, behind, before, caption, self.left_out(len(shown)))
 
     def left_out(self, shown: int) -> list[str]:
@@ -384,6 +395,11 @@ _WIDEST = 60  # columns of a value in a box
 
 
 def box_lines(node: NodeRow, precision: int | None, width: int = _WIDEST) -> list[str]:
-    """The lines of text in a box of a drawing; values take at most `width` columns."""
-    head = f"{numbered(node)} {name_and_text(node)}".rstrip()
-    return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, width)]
+    """The lines of text in a box of a drawing, with the signs of LOOKS; values take at most `width` columns."""
+    head = f"{LOOKS[node.kind].sign} {numbered(node)} {name_and_text(node)}".rstrip()
+    what = f"{node.title} {format_shape(node.shape) if node.shape else ''}".rstrip()
+    told = [text for text in remarks(node, precision, width) if text not in ("requires grad", "no grad", "grad none")]
+    if told and told[0].startswith("= ") and len(what) + 1 + len(told[0]) <= width:
+        what = f"{what} {told.pop(0)}"
+    signed = {"saves ": LOOKS["saved"].sign, "freed ": LOOKS["freed"].sign}
+    return [head, what, *(f"{signed[text[:6]]} {text}" if text[:6] in signed else text for text in told)]

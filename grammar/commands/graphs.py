@@ -16,7 +16,17 @@ from agrad.engine.text import align, fit, printable
 from agrad.grammar import commands
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import ANY, COMPUTED, EXPRESSION, FILE, LEAVES, VALUE, has_graph, is_leaf
-from agrad.grammar.commands.registry import Call, Operands, Session, all_graphed, command, graphed, with_graph, wrong
+from agrad.grammar.commands.registry import (
+    NOTHING,
+    Call,
+    Operands,
+    Session,
+    all_graphed,
+    command,
+    graphed,
+    with_graph,
+    wrong,
+)
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import beside, replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Table, unheard
@@ -39,6 +49,7 @@ FORMS = {
 }
 # The forms that only a file can hold.
 PICTURES = ("png", "pdf")
+_DRAWN = ("svg", *PICTURES)
 # The forms of a graph by the endings of the files that hold them.
 ENDINGS = {".txt": "text", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".json": "json"}
 ENDINGS |= {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "page"}
@@ -47,6 +58,16 @@ _LINES = frozenset({"text", "tree"})
 
 
 def _form(call: Call) -> str:
+    """The form asked for; only pictures have boxes that open, and gradients. Raises AgradError as `_named` does."""
+    form = _named(call)
+    for option in {"open", "gradients"} & call.options.keys() if form not in _DRAWN else ():
+        names = "".join(f' open "{name}"' for name in call.options.get("open", ())[:1])
+        fixes = [f'graph {" ".join(_typed(call))}{" gradients" * ("gradients" in call.options)}{names} to "graph.svg"']
+        raise call.wrong("name", f"`{option}` is for pictures: svg, png and pdf", *fixes)
+    return form
+
+
+def _named(call: Call) -> str:
     """The form asked for, by name or by the ending of the file. Raises AgradError of kind `name` or `file`."""
     form, path, known = call.options.get("as"), call.options.get("to"), [*FORMS]
     if form in known or (form in PICTURES and path is not None):
@@ -72,20 +93,27 @@ def _form(call: Call) -> str:
     raise AgradError("file", message, labels=call.labels("to"), notes=notes, fixes=fixes)
 
 
-@command(operands=COMPUTED, options={"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY, "to": FILE}, check=_form)
+_OPTIONS = {"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY, "open": NOTHING, "to": FILE}
+
+
+@command(operands=COMPUTED, options=_OPTIONS, check=_form)
 def _graph(session: Session, call: Call) -> None:
     """graph d … [vs e …] [as text | tree | boxes | dot | mermaid | program | svg | page | json] [depth 3]
-    [from a b] [to "d.gv"]
+    [from a b] [gradients] [open "f"] [to "d.gv"]
 
     Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `vs`: compared with
     another graph, what is the same in both, changed (~), only in the first (-) and only in the second (+); `depth`: at
     most so many operations back; `from`: only what is between these values and d; `to`: into a file, whose extension
-    gives the form.
+    gives the form. A picture groups nodes where letters would be too small for a projector: the boxes with a + are of
+    a function, class or statement, and `open` shows what is in them, or with "all" everything. `gradients`: with what
+    each operation passes back to its operands.
 
     vs: compared with the graph of others
     as: another form: tree, boxes, dot, …
     depth: at most so many operations back
     from: only what is between these and d
+    gradients: a picture with gradients on its edges
+    open: the boxes of a picture that are open, or "all"
     to: into a file, whose extension gives the form
     as typed: graph d [vs e] [as text|tree|boxes|dot|mermaid|program|svg|page|json] [depth 3] [from a b] [to "d.gv"]
     example: var a = 3; d = a**2*2; graph d
@@ -100,6 +128,7 @@ def _graph(session: Session, call: Call) -> None:
             made: inspect.dump.Dump = inspect.compare.Comparison(roots, _listed(call, "vs"), ends, back, since)
         else:
             made = inspect.dump.dump(roots, names, back, since)
+        made.opened, made.gradients = call.options.get("open", ()), "gradients" in call.options
         return shown(made, form, session.settings, session)
 
     found = picture(form)
@@ -130,12 +159,12 @@ def drawn(
 
 
 def shown(made: inspect.dump.Dump, form: str, settings: Settings, session: Session | None) -> str | bytes:
-    """A graph in a form: bytes for one of PICTURES. A page has what `session` knows of its nodes, too.
+    """A graph in a form: bytes for one of PICTURES. Pages and pictures have what `session` knows of its nodes, too.
 
-    Raises AgradError of kind `extra` where a library is missing that draws pictures.
+    Raises AgradError of kind `extra` where a library is missing that draws png or pdf, and as `drawing` does.
     """
     made.width = settings.width or made.width
-    if session is not None and form == "page":
+    if session is not None and form in ("page", *_DRAWN):
         commands.info.tell_of_nodes(made, session)
     if form in PICTURES:
         return made.picture(form, settings.precision)

@@ -32,7 +32,6 @@ USES = {
     "scipy": ("science", lambda: special.from_scipy("erfinv", "erfinv")(0.5)),
     "llvmlite": ("jit", lambda: ag.compile(lambda x: x * x, 2.0, backend="llvm")),
     "matplotlib": ("plot", lambda: Session().run('plot sin(x) for x in 0..1 to "p.svg"')),
-    "fast_sugiyama": ("plot", lambda: Session().run('var x = 2; y = x*x; graph y to "g.svg"')),
 }
 
 

@@ -109,7 +109,12 @@ def words(grammar: str) -> dict[str, Any]:
         word: {kind.lower(): kind for kind in re.findall(r"\b[A-Z][A-Z_]*\b", rest) if kind in declared}
         for word, rest in behind.items()
     }
-    flags = {kind for found in options.values() for kind in found.values() if re.search(rf"\b{kind} *[|)*]", grammar)}
+    flags = {
+        kind
+        for found in options.values()
+        for kind in found.values()
+        if re.search(rf"\b{kind} *([|)*]|-> flag)", grammar)
+    }
     commands = set(re.findall(r'^_?[A-Z_]+: "([a-z_]+)"$', grammar, re.MULTILINE)) - _PYTHON
     soft = sorted(word for word in behind if word.upper() in declared)
 

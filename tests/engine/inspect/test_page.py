@@ -13,8 +13,6 @@ import agrad.engine as ag
 from agrad.engine.inspect.dump import dump
 from agrad.grammar.session.session import Session
 
-pytest.importorskip("fast_sugiyama")
-
 
 def page_of(text, *names):
     """The page of some values of a script."""

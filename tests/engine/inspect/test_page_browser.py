@@ -12,7 +12,6 @@ from rows import divided, each
 from agrad.grammar.commands.graphs import drawn
 from agrad.grammar.session.session import Session
 
-pytest.importorskip("fast_sugiyama")
 pytestmark = pytest.mark.long
 
 TOY = "var a = [0.1, 0.2, 0.3, 0.4]\nb = a**2\nc = b*2\nd = mean(c)\ne = sum(c)"

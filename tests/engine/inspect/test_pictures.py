@@ -1,5 +1,6 @@
 """The pictures of a graph: every writer shows the same drawing."""
 
+import re
 import struct
 import xml.etree.ElementTree as Xml
 import zlib
@@ -8,10 +9,8 @@ import pytest
 from refused import leaf
 from rows import each
 
+from agrad.engine.inspect.drawing import STYLES, Box, Line, Text, drawing
 from agrad.engine.inspect.dump import dump
-from agrad.engine.inspect.pictures import Box, Line, Text, drawing
-
-pytest.importorskip("fast_sugiyama")
 
 
 def sample():
@@ -54,17 +53,22 @@ def test_svg_shows_what_the_drawing_has(graph):
     assert sorted(part.text for part in parts if part.tag.endswith("}text")) == sorted(text.text for text in texts)
 
 
-def test_the_tip_of_a_line_is_filled_by_what_a_style_sheet_cannot_override():
-    tips = [part for part in page(sample().svg()) if part.get("class") == "tip"]
-    assert tips
-    assert {part.get("style") for part in tips} == {"fill: #444"}
-    assert not any(part.get("fill") for part in tips)  # `path { fill: none }` would win
-
-
 def test_marks_look_alike_everywhere():
     graph = freed()
-    assert ".freed { stroke-dasharray: 6 4 }" in graph.svg()
-    assert graph.svg().count('class="grad freed"') == 2
+    assert ".dashed { stroke-dasharray: 6 4 }" in graph.svg()
+    assert re.findall(r'class="(\w+ dashed)"', graph.svg()) == ["freed dashed", "result dashed"]
+
+
+def test_light_and_dark_have_the_same_marks():
+    light, dark = sample().svg().split("</style>")[0].split("@media (prefers-color-scheme: dark) {")
+    rules = [sorted(re.findall(r"rect\.(\w+)", part)) for part in (light, dark)]
+    assert rules[0] == rules[1] == ["leaf", "operation", "result", "saved"]
+
+
+def test_what_xml_would_read_as_its_own_is_escaped():
+    a = leaf([1, 2], "a<b>&\x07")
+    made = dump(a * 2, '"&<')
+    assert "a<b>&\ufffd" in [part.text[3:] for part in Xml.fromstring(made.svg()).iter() if part.text]
 
 
 def pixels(png):
@@ -101,17 +105,19 @@ def test_a_png_has_the_boxes_where_the_drawing_has_them():
     graph = sample()
     made = drawing(graph, 10)
     width, height, rows = pixels(graph.picture("png"))
-    assert (width, height) == (2 * made.width, 2 * made.height)
+    times = min(1920 // made.width, 1080 // made.height)
+    assert (width, height) == (times * made.width, times * made.height)
 
     def colour(x, y):
-        return tuple(rows[2 * y][8 * x : 8 * x + 3])
+        return "#" + rows[times * y][4 * times * x : 4 * times * x + 3].hex()
 
-    assert colour(2, 2) == (255, 255, 255)
+    assert colour(2, 2) == "#ffffff"
     for box in (item for item in made.items if isinstance(item, Box)):
-        assert colour(box.x + box.width - 4, box.y + box.height // 2) == (0xDB, 0xE9, 0xF6)
-        assert colour(box.x - 4, box.y + 2) == (255, 255, 255)
+        assert colour(box.x + box.width - 4, box.y + box.height // 2) == STYLES[box.marks[0]].fill
+        assert colour(box.x - 4, box.y + 2) == "#ffffff"
     for line in (item for item in made.items if isinstance(item, Line)):
-        assert colour(line.tip[0], line.tip[1] - 4) == (0x44, 0x44, 0x44)
+        inside = [sum(part) // 3 for part in zip(*line.tip, strict=True)]
+        assert colour(*inside) == STYLES["operation"].stroke
 
 
 @each("form", ["png", "pdf"])

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refused import leaf
 
+from agrad.engine.inspect.drawing import Box, drawing
 from agrad.engine.inspect.dump import dump
-from agrad.engine.inspect.pictures import Box, drawing
 from agrad.engine.values import format_number, format_short, np
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e-?\d+)?")
@@ -25,7 +25,6 @@ def boxes(made):
 
 
 def picture(made):
-    pytest.importorskip("fast_sugiyama")
     texts = [text.text for item in drawing(made, 10).items if isinstance(item, Box) for text in item.texts]
     return "\n".join(texts)
 

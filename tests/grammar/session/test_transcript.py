@@ -132,7 +132,6 @@ def test_a_graph_is_a_picture_of_the_graph_as_it_was():
 
 
 def test_a_picture_of_a_graph_is_in_a_page():
-    pytest.importorskip("fast_sugiyama")
     made = opened("var x = 3", "y = x*2", "graph y; graph y as tree", "y")
     (data,) = re.findall(r'<img alt="graph" src="data:image/svg\+xml;base64,([\w+/=]+)">', page(made, "s.html"))
     assert b"graph of y" in base64.b64decode(data)
