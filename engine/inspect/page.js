@@ -942,6 +942,7 @@ function start() {
     $(id).addEventListener("click", KEYS.find(([pressed]) => pressed.includes(key))[3]);
   }
   $("keys").querySelector("dl").replaceWith(facts(KEYS.map(([, name, said]) => [name, said])));
+  $("close").addEventListener("click", () => $("keys").close());
   canvas.addEventListener("keydown", canvasKey);
   document.addEventListener("keydown", pageKey);
   document.addEventListener("fullscreenchange", () => document.fullscreenElement || present(false));
