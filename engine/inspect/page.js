@@ -23,7 +23,6 @@ for (const drawing of data.flat ? [...data.boxes, data.flat] : data.boxes) {
 }
 
 const $ = (id) => document.getElementById(id);
-const reader = new Map(data.sliders.map((id) => [id, original[nodes.get(id).value[0]]])); // the leaves as set here
 let numbers = original;
 let broken = [];
 
@@ -42,18 +41,19 @@ function entries(place) {
   return place && place[0] >= 0 ? numbers.slice(place[0], place[0] + sizeOf(place.slice(1))) : null;
 }
 
-function arrayText(values, shape, digits) {
+function arrayText(values, shape, digits, ends) {
   if (!shape.length) return num(values[0], digits);
   const step = sizeOf(shape.slice(1));
   const rows = [];
-  for (let i = 0; i < shape[0]; i += 1) rows.push(arrayText(values.slice(i * step, (i + 1) * step), shape.slice(1), digits));
+  for (let i = 0; i < shape[0]; i += 1) rows.push(arrayText(values.slice(i * step, (i + 1) * step), shape.slice(1), digits, ends));
+  if (ends && rows.length > ends[0] + ends[1]) rows.splice(ends[0], rows.length - ends[0] - ends[1], "…");
   return `[${rows.join(", ")}]`;
 }
 
-function text(place, digits) {
+function text(place, digits, ends) {
   if (!place) return "not held";
   const values = entries(place);
-  return values ? arrayText(values, place.slice(1), digits) : `array of shape ${shapeText(place.slice(1))}`;
+  return values ? arrayText(values, place.slice(1), digits, ends) : `array of shape ${shapeText(place.slice(1))}`;
 }
 
 const NUMBER = /(?<![\w.])-?(?:\d+\.?\d*|inf\b|nan\b)(?:e[-+]?\d+)?/g;
@@ -65,6 +65,14 @@ function cut(said, width) {
   const parted = [...said.matchAll(NUMBER)].find((found) => found.index < end && end <= found.index + found[0].length);
   return `${said.slice(0, parted ? parted.index : end)}…`;
 }
+
+// A value in so many columns: `…` is for entries in the middle of an array, of which `say` shows those at the ends
+function brief(say, columns) {
+  const texts = [null, [3, 1], [2, 1], [1, 1], [1, 0], [0, 0]].map((ends) => say(ends));
+  return texts.find((said) => said.length <= columns) || cut(texts[0], columns);
+}
+
+const reader = new Map(data.sliders.map((id) => [id, entries(nodes.get(id).value)])); // the leaves as set here
 
 function called(id) {
   const node = nodes.get(id);
@@ -141,7 +149,7 @@ function stateNow() {
   return state;
 }
 
-const shown = (values, node, digits) => (values === "array" ? `array of shape ${shapeText(node.shape)}` : arrayText(values, node.shape || [], digits));
+const shown = (values, node, digits, ends) => (values === "array" ? `array of shape ${shapeText(node.shape)}` : arrayText(values, node.shape || [], digits, ends));
 
 // Where boxes stand: layers are given; places are by least squares under their order, as in the engine
 
@@ -199,16 +207,32 @@ function middles(layers, lines, widthOf, gap) {
   return middle;
 }
 
-const CHARACTER = 7.85;
+const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = `600 13px ${getComputedStyle(document.documentElement).getPropertyValue("--mono")}`;
+const wide = (said) => ruler.measureText(said).width;
+const CHARACTER = wide("0");
+const LONG = 34; // columns
 const ROW = 18;
 const open = new Set([whole.id]);
 let size = new Map(); // of each visible box
 let laid = new Map(); // of each visible box with others in it
 
-function nodeSize(node) {
-  const long = Math.max(headline(node).length, (node.op + shapeText(node.shape || [])).length + 1, Math.min(text(node.value).length + 6, 34), node.requires ? 18 : 10);
-  return { w: Math.min(long, 34) * CHARACTER + 22, h: ROW * (node.requires ? 4 : 3) + 12 };
+// What a box shows of each node in time
+const placesOf = new Map(data.nodes.map((node) => [node.id, [node.value, node.grad]]));
+for (const walk of data.walks) {
+  for (const visit of walk.visits || []) placesOf.get(visit.node).push(visit.in);
+  for (const [id, place] of walk.kept || []) placesOf.get(id).push(place);
 }
+
+function nodeSize(node) {
+  const long = Math.max(...placesOf.get(node.id).filter((place) => place).map((place) => text(place).length + 5), 18); // 18: any number
+  const name = wide(cut(headline(node), LONG)) + wide(" ►▼■~") + 8;
+  const w = Math.max(name, wide(kindText(node)), Math.min(long, LONG) * CHARACTER) + 22;
+  return { w: Math.ceil(w), h: ROW * (node.requires ? 4 : 3) + 12 };
+}
+
+const kindText = (node) => cut(`${node.op} ${node.shape && node.shape.length ? shapeText(node.shape) : ""}`, LONG);
+const boxTitle = (box) => `${open.has(box.id) ? "▾" : "▸"} ${box.kind === "function" ? `${box.label}(…)` : box.label}`;
 
 function layOut(box, drawing) {
   for (const joint of drawing.layers.flat()) {
@@ -216,10 +240,9 @@ function layOut(box, drawing) {
     if (nodes.has(joint)) size.set(joint, nodeSize(nodes.get(joint)));
     else if (open.has(joint)) {
       const inside = layOut(joint, boxes.get(joint));
-      size.set(joint, { w: Math.max(inside.w, boxes.get(joint).label.length * CHARACTER + 40) + 28, h: inside.h + 52 });
+      size.set(joint, { w: Math.max(inside.w, wide(boxTitle(boxes.get(joint)))) + 28, h: inside.h + 52 });
     } else {
-      const label = boxes.get(joint);
-      size.set(joint, { w: Math.max(label.label.length, 16) * CHARACTER + 30, h: ROW * 2 + 20 });
+      size.set(joint, { w: Math.max(wide(`${boxTitle(boxes.get(joint))} ► □`), 16 * CHARACTER) + 30, h: ROW * 2 + 20 });
     }
   }
   const widthOf = (joint) => (joint > 0 ? size.get(joint).w : 2);
@@ -252,7 +275,7 @@ let drawn = new Map(); // the elements of visible boxes
 let edges = new Map(); // and of the lines between them, by `from>to`
 let standsFor = new Map(); // the visible box of each node
 let scale = 1;
-let fitted = true;
+let view = "fit"; // or "follow", which zooms to what is told, or "free", as the user zoomed
 let chosen = null;
 
 function element(name, attributes, ...children) {
@@ -265,8 +288,20 @@ function element(name, attributes, ...children) {
 function html(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
-  made.append(...children);
+  made.append(...children.flatMap((x) => (typeof x === "string" ? unbroken(x) : x)));
   return made;
+}
+
+// A text in which no line ends behind the minus of a number, as browsers allow
+function unbroken(said) {
+  const parts = said.split(/(-?[\d.]+e-\d+|-inf)/);
+  return parts.map((part, i) => {
+    if (i % 2 === 0) return part;
+    const number = document.createElement("span");
+    number.className = "number";
+    number.textContent = part;
+    return number;
+  });
 }
 
 function nodesIn(id) {
@@ -317,11 +352,12 @@ function drawNode(id, { x, y, w, h }) {
   group.append(element("rect", { width: w, height: h, rx: node.leaf ? 0 : 9 }));
   const lines = node.requires ? ["name", "kind", "was", "got"] : ["name", "kind", "was"];
   const rows = Object.fromEntries(lines.map((row, i) => [row, element("text", { class: row, x: 11, y: 21 + ROW * i })]));
-  rows.name.textContent = cut(headline(node), 34);
-  rows.kind.textContent = cut(`${node.op} ${node.shape && node.shape.length ? shapeText(node.shape) : ""}`, 34);
+  rows.name.textContent = cut(headline(node), LONG);
+  rows.kind.textContent = kindText(node);
+  rows.signs = element("text", { class: "signs", x: w - 11, y: 21, "text-anchor": "end" });
   group.append(...Object.values(rows));
   group.addEventListener("click", () => choose(id, true));
-  drawn.set(id, { group, rows });
+  drawn.set(id, { group, rows, columns: Math.floor((w - 21) / CHARACTER) });
   return group;
 }
 
@@ -333,7 +369,8 @@ function drawBox(id, { x, y, w, h }) {
   if (!isOpen) button.append(element("rect", { class: "under", x: 5, y: 5, width: w, height: h, rx: 9 }));
   button.append(element("rect", { width: w, height: h, rx: 9 }));
   const rows = { name: element("text", { class: "name", x: 11, y: 22 }), kind: element("text", { class: "kind", x: 11, y: 22 + ROW }) };
-  rows.name.textContent = `${isOpen ? "▾" : "▸"} ${box.kind === "function" ? `${box.label}(…)` : box.label}`;
+  rows.name.textContent = boxTitle(box);
+  rows.signs = element("text", { class: "signs", x: w - 11, y: 22, "text-anchor": "end" });
   if (!isOpen) rows.kind.textContent = `${box.nodes} nodes`;
   button.append(...Object.values(rows));
   button.addEventListener("click", () => toggle(id));
@@ -355,17 +392,68 @@ function draw() {
   const svg = element("svg", { viewBox: `0 0 ${w} ${h}`, role: "group", "aria-label": data.heading }, drawInside(whole.id, 14, 14));
   svg.dataset.w = w;
   svg.dataset.h = h;
-  $("canvas").replaceChildren(svg);
-  rescale();
+  canvas.replaceChildren(svg);
+  resize(scale);
   const first = drawn.values().next().value;
   if (first) first.group.setAttribute("tabindex", "0");
 }
 
-function rescale() {
-  const svg = $("canvas").firstChild;
-  if (fitted) scale = Math.max(0.3, Math.min(1, ($("canvas").clientWidth - 20) / svg.dataset.w));
-  svg.setAttribute("width", Math.round(svg.dataset.w * scale));
-  svg.setAttribute("height", Math.round(svg.dataset.h * scale));
+const canvas = $("canvas");
+const isPresenting = () => document.body.classList.contains("presenting");
+const fitTo = (w, h) => Math.min((canvas.clientWidth - 20) / w, (canvas.clientHeight - 20) / h);
+
+// The rectangle around some boxes, in the window
+function around(ids) {
+  const found = ids.map((id) => drawn.get(id).group.getBoundingClientRect());
+  const [left, top] = ["left", "top"].map((side) => Math.min(...found.map((one) => one[side])));
+  const [right, bottom] = ["right", "bottom"].map((side) => Math.max(...found.map((one) => one[side])));
+  return { left, top, right, bottom, w: right - left, h: bottom - top };
+}
+
+// The scale at which some boxes, above all the first, are in view, with letters of at least 2.4 % of the height to present
+function scaleFor(ids) {
+  const least = isPresenting() ? Math.max(1, (0.024 * window.innerHeight) / 13) : 0.85;
+  const [one, all] = [around(ids.slice(0, 1)), around(ids)];
+  const wanted = Math.max(least, Math.min(1.35 * least, fitTo((all.w + 40) / scale, (all.h + 40) / scale)));
+  return Math.min(wanted, fitTo((one.w + 20) / scale, (one.h + 20) / scale));
+}
+
+function scrollTo(ids) {
+  const [outer, inner] = [canvas.getBoundingClientRect(), around(ids)];
+  const over = { x: inner.right - outer.left - canvas.clientWidth, y: inner.bottom - outer.top - canvas.clientHeight };
+  canvas.scrollLeft += Math.min(inner.left - outer.left - 9, Math.max(0, over.x + 9));
+  canvas.scrollTop += Math.min(inner.top - outer.top - 9, Math.max(0, over.y + 9));
+}
+
+function resize(to) {
+  const svg = canvas.firstChild;
+  scale = Math.max(0.02, to);
+  svg.setAttribute("width", Math.floor(svg.dataset.w * scale));
+  svg.setAttribute("height", Math.floor(svg.dataset.h * scale));
+}
+
+// Some visible boxes in view: the first in any case, the others where there is room
+function reveal(ids) {
+  const visible = ids.filter((id) => drawn.has(id));
+  if (view === "fit") resize(Math.min(2, fitTo(canvas.firstChild.dataset.w, canvas.firstChild.dataset.h)));
+  else if (view === "follow" && visible.length) resize(scaleFor(visible));
+  if (visible.length) {
+    scrollTo(visible);
+    scrollTo(visible.slice(0, 1));
+  }
+  for (const id of ["fit", "follow"]) $(id).setAttribute("aria-pressed", String(view === id));
+}
+
+// The boxes of which the current step tells
+function told() {
+  const event = position ? events[position - 1] : null;
+  return event ? [standsFor.get(event.node), ...near(event)] : [drawn.keys().next().value];
+}
+
+function look(at, factor = 1) {
+  view = at;
+  if (factor !== 1) resize(Math.max(0.15, Math.min(4, scale * factor)));
+  reveal(told());
 }
 
 function toggle(id) {
@@ -431,12 +519,11 @@ function detail(event, state) {
     const rows = event.visit.parts.map(([to, local, out]) => {
       const target = nodes.get(to);
       const sum = state.cotangent.get(to);
-      return [called(to), local ? text(local) : "a matrix", text(out), target && sum ? shown(sum, target) : "…"];
+      return [["operand", called(to)], ["local derivative", local ? text(local) : "a matrix"], ["goes out", text(out)], ["sum there", target && sum ? shown(sum, target) : "…"]];
     });
     return [
       html("p", { class: "mono" }, headline(node)),
-      facts([["comes in", text(event.visit.in)], ["reads", savedText(node)]]),
-      table(["operand", "local derivative", "goes out", "sum there"], rows),
+      facts([["comes in", text(event.visit.in)], ["reads", savedText(node)], ...rows.flat()]),
     ];
   }
   if (event.kind === "leaf") {
@@ -488,13 +575,18 @@ function choose(id, withFocus) {
   if (made) {
     made.group.setAttribute("tabindex", "0");
     if (withFocus) made.group.focus({ preventScroll: true });
-    reveal(id);
+    reveal([id]);
   }
   if (nodes.has(id) && reader.has(id)) addLeaf(id);
   update();
 }
 
 // Everything that changes with a step or a slider
+
+const signs = { now: ["►", "this step"], ...data.signs };
+for (const [kind, said] of [["changed", "changed"], ["gone", "only in the first"], ["new", "only in the second"]]) {
+  if (data.nodes.some((node) => node.change === kind)) signs[kind] = [data.changes[kind], said];
+}
 
 function near(event) {
   const found = new Set();
@@ -517,7 +609,8 @@ function update() {
     }
   }
   const said = event ? words(event, state) : "Before the first operation: only the leaves have values.";
-  if ($("status").textContent !== said) $("status").textContent = said;
+  if ($("status").textContent !== said) $("status").replaceChildren(...unbroken(said));
+  $("status").dataset.step = `${position} / ${events.length}`;
   $("status").className = event && event.kind === "refused" ? "bad" : "";
   $("detail").replaceChildren(...(event ? detail(event, state) : [html("p", { class: "hint" }, "Step forward to compute the first operation.")]));
   updateControls();
@@ -526,7 +619,7 @@ function update() {
   if ($("table").open) updateTable(state);
 }
 
-function updateBox(id, { group, rows, box }, state, event, here, around) {
+function updateBox(id, { group, rows, box, columns }, state, event, here, around) {
   const classes = ["box"];
   if (box) {
     const inside = nodesIn(id);
@@ -538,11 +631,11 @@ function updateBox(id, { group, rows, box }, state, event, here, around) {
     const known = state.computed.has(id);
     const got = node.leaf || node.keeps ? state.grad.get(id) || state.cotangent.get(id) : state.cotangent.get(id);
     const isGrad = (node.leaf || node.keeps) && state.grad.has(id);
-    rows.was.textContent = known ? cut(`= ${text(node.value)}`, 34) : "";
-    if (rows.got) rows.got.textContent = got ? cut(`${isGrad ? "grad" : "ḡ"} ${shown(got, node)}`, 34) : node.leaf ? "grad none" : "";
-    if (node.leaf) classes.push(node.requires ? "leaf" : "const");
-    else if (!node.requires) classes.push("const");
+    rows.was.textContent = known ? brief((ends) => `= ${text(node.value, 6, ends)}`, columns) : "";
+    if (rows.got) rows.got.textContent = got ? brief((ends) => `${isGrad ? "grad" : "ḡ"} ${shown(got, node, 6, ends)}`, columns) : node.leaf ? "grad none" : "";
+    classes.push(!node.requires ? "constant" : node.leaf ? "leaf" : data.roots.includes(id) ? "result" : "operation");
     if (!known) classes.push("waiting");
+    else if (node.saves && !state.freed.has(id)) classes.push("saved");
     if (state.freed.has(id)) classes.push("freed");
     if (node.stale) classes.push("stale");
     if (node.change && node.change !== "same") classes.push(node.change);
@@ -556,6 +649,7 @@ function updateBox(id, { group, rows, box }, state, event, here, around) {
   if (id === here) classes.push(event.kind === "refused" ? "failed" : "now");
   else if (around.has(id)) classes.push("near");
   group.setAttribute("class", classes.join(" "));
+  rows.signs.replaceChildren(...classes.filter((kind) => signs[kind]).map((kind) => element("tspan", { class: `sign ${kind}` }, signs[kind][0])));
 }
 
 function updateControls() {
@@ -583,52 +677,77 @@ function updateTable(state) {
 
 const leafRows = new Map();
 const MANY = 100;
+const FEW = 12; // sliders that are shown at once
 
 function addLeaf(id) {
   if (leafRows.has(id)) return;
   const node = nodes.get(id);
-  const name = called(id);
-  const row = html("div", { class: "leaf-row" });
-  const told = html("output", {});
-  if (reader.has(id)) {
-    const value = reader.get(id);
-    const reach = Number.isFinite(value) ? Math.max(1, 2 * Math.abs(value)) : 1;
-    const slider = html("input", { type: "range", min: value - reach, max: value + reach, step: "any", "aria-label": `${name}, slider` });
-    const exact = html("input", { type: "number", step: "any", "aria-label": `${name}, number` });
-    slider.value = String(value);
-    exact.value = num(value);
-    slider.addEventListener("input", () => {
-      exact.value = num(Number(slider.value));
-      setLeaf(id, Number(exact.value));
-    });
-    exact.addEventListener("input", () => {
-      if (exact.value === "" || Number.isNaN(Number(exact.value))) return;
-      slider.value = exact.value;
-      setLeaf(id, Number(exact.value));
-    });
-    row.append(html("span", { class: "mono" }, name), slider, exact, told);
-  } else {
-    const value = html("span", { class: "mono" }, "");
-    row.append(html("span", { class: "mono" }, name), value, html("span", {}), told);
-    leafRows.set(id, { told, value });
+  const made = { told: html("output", {}), value: html("span", { class: "mono" }) };
+  const sliders = () => (reader.get(id) || []).map((_, place) => sliderRow(id, place));
+  leafRows.set(id, made);
+  if (reader.has(id) && !node.shape) {
+    const [row] = sliders();
+    row.append(made.told);
     $("leaves").append(row);
     return;
   }
-  leafRows.set(id, { told });
+  const name = html("span", { class: "mono" }, called(id), " ", made.value);
+  if (!reader.has(id)) {
+    $("leaves").append(html("div", { class: "leaf-row whole" }, name, made.told));
+    return;
+  }
+  const inside = html("div", {});
+  const row = html("details", { class: "leaf-row" }, html("summary", {}, name, made.told), inside);
+  row.addEventListener("toggle", () => inside.firstChild || inside.append(...sliders()));
+  row.open = [...reader.values()].flat().length <= FEW;
   $("leaves").append(row);
+}
+
+// A slider and a field for an entry of a leaf
+function sliderRow(id, place) {
+  const index = [];
+  let rest = place;
+  for (const length of [...(nodes.get(id).shape || [])].reverse()) {
+    index.unshift(rest % length);
+    rest = Math.floor(rest / length);
+  }
+  const name = called(id) + (index.length ? `[${index.join(", ")}]` : "");
+  const value = reader.get(id)[place];
+  const reach = Number.isFinite(value) ? Math.max(1, 2 * Math.abs(value)) : 1;
+  const slider = html("input", { type: "range", min: value - reach, max: value + reach, step: "any", "aria-label": `${name}, slider` });
+  const exact = html("input", { type: "number", step: "any", "aria-label": `${name}, number` });
+  slider.value = String(value);
+  exact.value = num(value);
+  slider.addEventListener("input", () => {
+    exact.value = num(Number(slider.value));
+    setLeaf(id, Number(exact.value), place);
+  });
+  exact.addEventListener("input", () => {
+    if (exact.value === "" || Number.isNaN(Number(exact.value))) return;
+    slider.value = exact.value;
+    setLeaf(id, Number(exact.value), place);
+  });
+  for (const one of [slider, exact]) one.addEventListener("change", redraw); // the boxes are as wide as the new numbers
+  return html("div", { class: "leaf-row" }, html("span", { class: "mono" }, name), slider, exact);
+}
+
+function redraw() {
+  draw();
+  update();
+  reveal(told());
 }
 
 function updateLeaves(state) {
   for (const [id, row] of leafRows) {
     const node = nodes.get(id);
     const grad = state.grad.get(id);
-    row.told.textContent = grad ? `gradient ${shown(grad, node)}` : "gradient none";
-    if (row.value) row.value.textContent = `= ${text(node.value)}`;
+    row.told.replaceChildren(...unbroken(grad ? `gradient ${shown(grad, node)}` : "gradient none"));
+    row.value.replaceChildren(...unbroken(`= ${text(node.value)}`));
   }
 }
 
-function setLeaf(id, value) {
-  reader.set(id, value);
+function setLeaf(id, value, place = 0) {
+  reader.get(id)[place] = value;
   recompute();
   update();
 }
@@ -647,7 +766,7 @@ function brokenGuards(found) {
 }
 
 function recompute() {
-  const found = run(...data.sliders.map((id) => reader.get(id)));
+  const found = run(...data.sliders.flatMap((id) => reader.get(id)));
   broken = brokenGuards(found);
   if (!broken.length) numbers = found;
   const told = broken.map((guard) => guard.text).join("; ");
@@ -670,8 +789,7 @@ function pause() {
 function go(to) {
   position = Math.max(0, Math.min(events.length, to));
   update();
-  const event = position ? events[position - 1] : null;
-  if (event) reveal(standsFor.get(event.node));
+  reveal(told());
   if (position === events.length) pause();
 }
 
@@ -684,17 +802,6 @@ function play() {
   $("play").textContent = "Pause";
   $("play").setAttribute("aria-label", "Pause");
   timer = window.setInterval(() => go(position + 1), Number($("speed").value));
-}
-
-function reveal(id) {
-  const made = drawn.get(id);
-  if (!made) return;
-  const canvas = $("canvas");
-  const [outer, inner] = [canvas.getBoundingClientRect(), made.group.getBoundingClientRect()];
-  if (inner.left < outer.left) canvas.scrollLeft -= outer.left - inner.left + 30;
-  else if (inner.right > outer.right) canvas.scrollLeft += inner.right - outer.right + 30;
-  if (inner.top < outer.top) canvas.scrollTop -= outer.top - inner.top + 60;
-  else if (inner.bottom > outer.bottom) canvas.scrollTop += inner.bottom - outer.bottom + 60;
 }
 
 const stepTo = (to) => {
@@ -713,6 +820,7 @@ function neighbour(id, key) {
 }
 
 function canvasKey(event) {
+  if (isPresenting()) return;
   const current = [...drawn].find(([, made]) => made.group === document.activeElement);
   if (!event.key.startsWith("Arrow") && event.key !== "Enter" && event.key !== " ") return;
   if (!current) {
@@ -726,29 +834,78 @@ function canvasKey(event) {
   event.stopPropagation();
 }
 
+let viewBefore = view;
+
+function present(isOn) {
+  if (isOn === isPresenting()) return;
+  document.body.classList.toggle("presenting", isOn);
+  if (!isOn && document.fullscreenElement) document.exitFullscreen();
+  if (isOn && navigator.userActivation?.isActive) document.documentElement.requestFullscreen?.()?.catch(() => {}); // else in the window
+  if (isOn) viewBefore = view;
+  look(isOn ? "follow" : viewBefore);
+}
+
+const step = (by) => stepTo(position + by);
+const KEYS = [ // what is pressed, how it is called, what it does
+  [["ArrowRight"], "→", "a step forward", () => step(1)],
+  [["ArrowLeft"], "←", "a step back", () => step(-1)],
+  [["Home"], "Home", "to the start", () => stepTo(0)],
+  [["End"], "End", "to the end", () => stepTo(events.length)],
+  [[" "], "space", "play and pause; a step forward while presenting", () => (isPresenting() ? step(1) : play())],
+  [[..."123456789"], "1 to 9", "a phase", (key) => phases[key - 1] && choosePhase(key - 1)],
+  [["p"], "p", "present: full screen, a step at a time", () => present(!isPresenting())],
+  [["PageDown", "Enter"], "Page Down", "a step forward while presenting", () => isPresenting() && step(1)],
+  [["PageUp"], "Page Up", "a step back while presenting", () => isPresenting() && step(-1)],
+  [["Escape"], "Escape", "end presenting", () => isPresenting() && present(false)],
+  [["+", "="], "+", "larger", () => look("free", 1.25)],
+  [["-"], "-", "smaller", () => look("free", 1 / 1.25)],
+  [["f"], "f", "fit the whole graph", () => look("fit")],
+  [["z"], "z", "zoom to each step", () => look("follow")],
+  [["c"], "c", "copy a link to what is shown", () => copyLink()],
+  [["?"], "?", "these keys", () => $("keys").showModal()],
+];
+
 function pageKey(event) {
-  const { target } = event;
-  if (event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|SUMMARY)$/.test(target.tagName)) return;
-  if (target.tagName === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
-  if (event.key === "ArrowRight") stepTo(position + 1);
-  else if (event.key === "ArrowLeft") stepTo(position - 1);
-  else if (event.key === "Home") stepTo(0);
-  else if (event.key === "End") stepTo(events.length);
-  else if (event.key === " ") play();
-  else if (/^[1-9]$/.test(event.key) && phases[event.key - 1]) choosePhase(Number(event.key) - 1);
-  else return;
-  event.preventDefault();
+  const { target, key } = event;
+  const isField = /^(INPUT|SELECT|SUMMARY)$/.test(target.tagName) && target.type !== "checkbox";
+  if (event.ctrlKey || event.altKey || event.metaKey || isField || $("keys").open) return;
+  if (/BUTTON|INPUT/.test(target.tagName) && (key === " " || key === "Enter")) return;
+  const found = KEYS.find(([pressed]) => pressed.includes(key));
+  if (found && found[3](key) !== false) event.preventDefault();
+}
+
+// A link to what is shown
+
+let link = window.location.hash;
+
+async function copyLink() {
+  const state = new URLSearchParams({ step: position, view: view === "free" ? scale : view });
+  for (const id of ["retain", "folded"]) state.set(id, Number($(id).checked));
+  state.set("open", [...open].join(","));
+  for (const [id, values] of reader) state.set(id, values.join(","));
+  link = `#${state}`;
+  const address = window.location.href.split("#")[0] + link;
+  if (window.location.protocol !== "about:") window.location.replace(address); // a frame in a notebook has none
+  const isCopied = await navigator.clipboard?.writeText(address).then(() => true, () => false);
+  $("link").textContent = isCopied ? "copied" : "in the address";
+  window.setTimeout(() => ($("link").textContent = "link"), 2000);
+}
+
+function restore() {
+  const state = new URLSearchParams(link.slice(1));
+  for (const id of reader.keys()) {
+    const values = (state.get(id) || "").split(",").map(Number);
+    if (state.has(id) && values.length === reader.get(id).length && !values.some(Number.isNaN)) reader.set(id, values);
+  }
+  if (state.size && reader.size) recompute();
+  for (const id of ["retain", "folded"]) if (state.has(id)) $(id).checked = state.get(id) === "1";
+  for (const id of (state.get("open") || "").split(",").map(Number)) if (boxes.has(id)) open.add(id);
+  return state;
 }
 
 // A phase begins with its first event; the forward one is shown when it is over
 function choosePhase(i) {
   stepTo(i ? phases[i].start + 1 : (phases[1] || { start: events.length }).start);
-}
-
-function zoom(factor) {
-  fitted = factor === 0;
-  if (factor) scale = Math.max(0.15, Math.min(4, scale * factor));
-  rescale();
 }
 
 function changeRetain() {
@@ -759,6 +916,8 @@ function changeRetain() {
 }
 
 function start() {
+  $("folded").checked = data.nodes.length > 60;
+  const state = restore();
   makeEvents();
   phases.forEach((phase, i) => {
     const button = html("button", { "aria-current": "false" }, `${i + 1} ${phase.label}`);
@@ -766,9 +925,9 @@ function start() {
     $("phases").append(button);
   });
   $("first").addEventListener("click", () => stepTo(0));
-  $("back").addEventListener("click", () => stepTo(position - 1));
+  $("back").addEventListener("click", () => step(-1));
   $("play").addEventListener("click", play);
-  $("step").addEventListener("click", () => stepTo(position + 1));
+  $("step").addEventListener("click", () => step(1));
   $("last").addEventListener("click", () => stepTo(events.length));
   $("position").addEventListener("input", () => stepTo(Number($("position").value)));
   $("speed").addEventListener("change", () => {
@@ -778,22 +937,18 @@ function start() {
     }
   });
   $("retain").addEventListener("change", changeRetain);
-  $("folded").addEventListener("change", () => {
-    draw();
-    update();
-  });
-  $("smaller").addEventListener("click", () => zoom(1 / 1.25));
-  $("larger").addEventListener("click", () => zoom(1.25));
-  $("fit").addEventListener("click", () => zoom(0));
-  $("canvas").addEventListener("keydown", canvasKey);
-  document.addEventListener("keydown", pageKey);
-  window.addEventListener("resize", rescale);
-  $("table").addEventListener("toggle", update);
-  const isSmall = data.nodes.length <= 60;
-  $("folded").checked = !isSmall;
-  for (const [kind, said] of [["changed", "changed"], ["gone", "only in the first"], ["new", "only in the second"]]) {
-    if (data.nodes.some((node) => node.change === kind)) $("legend").append(html("li", {}, html("i", { class: kind }), said));
+  $("folded").addEventListener("change", redraw);
+  for (const [id, key] of [["smaller", "-"], ["larger", "+"], ["fit", "f"], ["follow", "z"], ["present", "p"], ["link", "c"], ["help", "?"]]) {
+    $(id).addEventListener("click", KEYS.find(([pressed]) => pressed.includes(key))[3]);
   }
+  $("keys").querySelector("dl").replaceWith(facts(KEYS.map(([, name, said]) => [name, said])));
+  $("close").addEventListener("click", () => $("keys").close());
+  canvas.addEventListener("keydown", canvasKey);
+  document.addEventListener("keydown", pageKey);
+  document.addEventListener("fullscreenchange", () => document.fullscreenElement || present(false));
+  window.addEventListener("hashchange", () => window.location.hash === link || window.location.reload());
+  $("table").addEventListener("toggle", update);
+  for (const [kind, [sign, said]] of Object.entries(signs)) $("legend").append(html("li", {}, html("i", { class: `sign ${kind}` }, sign), said));
   $("folded-label").hidden = !data.flat || data.boxes.length < 2;
   const leaves = data.nodes.filter((node) => node.leaf && node.requires);
   for (const leaf of leaves.slice(0, MANY)) addLeaf(leaf.id);
@@ -801,9 +956,18 @@ function start() {
   const guards = [...new Set(data.guarded.map((guard) => guard.text))];
   $("guards").hidden = !guards.length;
   $("guards").querySelector("ul").append(...guards.slice(0, 50).map((said) => html("li", { class: "mono" }, said)));
-  position = (phases[1] || { start: events.length }).start;
+  const at = Number(state.get("step") ?? (phases[1] || { start: events.length }).start);
+  position = Math.max(0, Math.min(events.length, at || 0));
   draw();
   update();
+  reveal([]);
+  if (scale < 0.7) view = "follow"; // where its letters would be too small to read
+  if (state.has("view")) view = state.get("view");
+  if (Number(view) > 0) {
+    resize(Number(view));
+    view = "free";
+  }
+  new ResizeObserver(() => reveal(told())).observe(canvas);
 }
 
 start();

@@ -24,10 +24,11 @@ from agrad.engine.core.guards import integer, number, truth
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.inspect.backward_trace import Walk, walks_from
+from agrad.engine.inspect.colours import LOOKS
 from agrad.engine.inspect.folding import Folding, nodes_of
 from agrad.engine.inspect.layout import Joint, chains, layered
 from agrad.engine.inspect.nodes import operands
-from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary
+from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, ValueSummary
 from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
 from agrad.engine.program.trace import extract
@@ -36,6 +37,7 @@ from agrad.engine.values import Value, np, size_of
 
 _INSTRUCTIONS = 6_000  # instructions of what a page computes
 _LONGEST = 100_000  # characters of its code
+_MOVED = 12  # entries that are shown, and that sliders move
 
 
 class Code(NamedTuple):
@@ -52,7 +54,7 @@ class Code(NamedTuple):
 
 
 def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
-    """The code that computes some values from some leaves, which are numbers.
+    """The code that computes some values from the entries of some leaves, row by row.
 
     Raises AgradError as `extract`: then only the values that are held can be shown.
     """
@@ -63,7 +65,7 @@ def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
     values = whole.run(*[leaf.value for leaf in leaves if leaf.value is not None])
     numbers, guards = _entries(values), _guards(program.checks, values[len(outputs) :])
     if not leaves:
-        return Code(numbers, guards, reason="no leaf of the graph is a single number that requires grad")
+        return Code(numbers, guards, reason=f"no leaf that requires grad has up to {_MOVED} entries")
     try:
         found, guard = _numbers(whole)
         return Code([*numbers, *[0.0] * len(guard)], [*guards, *guard], _function(found))
@@ -170,13 +172,22 @@ def as_page(graph: GraphRows, precision: int | None, heading: str = "") -> str:
     text = JSONEncoder(allow_nan=False, separators=(",", ":")).encode(data)
     parts = {
         "title": escape(one_line(data["heading"], 200)),
-        "style": beside(__file__, "page.css"),
+        "style": _colours() + beside(__file__, "page.css"),
         # No text of a user ends the script that holds the data.
         "data": text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "code": made.text.replace("</", "< /"),
         "script": beside(__file__, "page.js"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], beside(__file__, "page.html")).rstrip("\n")
+
+
+def _colours() -> str:
+    """The colours of the nodes as variables, and a class of each kind for its sign and its box."""
+    light = "".join(f"--{name}: {x.fill}; --{name}-line: {x.line}; " for name, x in LOOKS.items())
+    dark = "".join(f"--{name}: {x.dark_fill}; --{name}-line: {x.dark_line}; " for name, x in LOOKS.items())
+    signs = [f".sign.{x} {{ fill: var(--{x}-line); color: var(--{x}-line) }}\n" for x in LOOKS]
+    dark_rule = f"@media (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n"
+    return f":root {{ {light}}}\n{dark_rule}{''.join(signs)}"
 
 
 class _Page:
@@ -202,7 +213,7 @@ class _Page:
         if value is None:
             return None
         shape, size = value.node.shape, size_of(value.node.shape)
-        if size > FEW or any(length > FEW for length in shape):
+        if size > _MOVED or any(length > _MOVED for length in shape):
             return [-1, *shape]
         is_number = not value.node.recorded and isinstance(value.node.value, float)
         key = repr(value.node.value) if is_number else value.node  # what is passed on unchanged is there once
@@ -215,18 +226,24 @@ class _Page:
     def parts(self) -> tuple[dict[str, Any], Code]:
         """The data, and the code that computes its numbers."""
         graph = self.graph
-        leaves = [node for node in graph.wanted if node.op is None and node.requires_grad and not node.shape]
+        moved = [node for node in graph.wanted if node.op is None and node.requires_grad]
+        leaves = [node for node in moved if 0 < size_of(node.shape) <= _MOVED]
+        single = [node for node in leaves if not node.shape]
         nodes, walks = self._shown()
         try:
             if graph.stale:
                 raise AgradError("stale", "the graph is stale: forward computes it again")
             made = code(self.outputs, leaves)
+            if not made.text and 0 < len(single) < len(leaves):  # with its arrays constant, there may be code
+                leaves, made = single, code(self.outputs, single)
         except AgradError as problem:
             self._begin(False)
             nodes, walks = self._shown()
             made = Code(_entries([x.value for x in self.outputs]), [], reason=problem.message)
         data = {
             "name": graph.name,
+            "signs": {name: [x.sign, x.said] for name, x in LOOKS.items()},
+            "changes": SIGNS,
             "roots": graph.roots,
             "nodes": nodes,
             "facts": list(self.facts),

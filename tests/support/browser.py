@@ -142,7 +142,9 @@ class Browser:
         """The addresses that were asked for, besides that of the page and the browser's own pages."""
         messages = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
         asked = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
-        return [url for url in asked if url != self.opened and not url.startswith(("chrome", "data:"))]
+        return [
+            url for url in asked if url != self.opened.partition("#")[0] and not url.startswith(("chrome", "data:"))
+        ]
 
     def screenshot(self) -> bytes:
         """The window as PNG."""
