@@ -34,8 +34,10 @@ FROM_ENGINE = """
     interop.notebook: framed given html_of of_parts pictures taken
     ops.data_files: load_matrix
     ops.solvers.least_squares: Fit Within fit
-    ops.solvers.fit_quality: COVERAGE of_points
+    ops.solvers.errors_in_x: METHODS at_true_values of_variance
+    ops.solvers.fit_quality: COVERAGE Told derivatives of_points profile
     ops.solvers.losses: LOSSES Loss
+    ops.solvers.refinement: of_linear
     ops.solvers.sums: Ask Sums joined summed
     compile.registry: AUTO CHOICES NATIVE REFERENCE described
     core.graph: Units
@@ -45,7 +47,7 @@ FROM_ENGINE = """
     struct: Struct
     units.quantity: in_unit shown unit_of
     units.unit: DIGITS
-    text: align as_name beside counted csv_lines display_width fit glued latex_name printable tables truncate wrap
+    text: Grid align as_name beside counted csv_lines display_width fit glued latex_name printable tables truncate wrap
     data.tables: Aggregates Column NAMES Piece WIDE Wanted as_text pyarrow require_pyarrow unreadable
     data.csv_tables: CsvTable TextForm
     data.formats: is_folder open_table require_files
