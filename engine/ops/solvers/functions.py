@@ -6,6 +6,8 @@ The derivative of each is made of such operations, so that there are derivatives
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
 from math import factorial, inf, isfinite
 from typing import Any
 
@@ -131,8 +133,20 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
-    at, near = [{*_plain(where)[0].tolist()} for where in (at, near)]
-    return _integrated(f, a, b, (at, near))
+    places = {*_plain(at)[0].tolist()}, {*_plain(near)[0].tolist()}
+    inside = _between([*at] if isinstance(at, (list, tuple)) else [at], a, b)
+    if any(isinstance(x, Tensor) and x.node.recorded for x in inside):
+        body, _, _ = solvers.function.function_of("integral", f, [()], _plain(inside[0])[0])
+        if solvers.jumps.is_smooth(body.program):  # else a function has two values at an end
+            return reduce(add, [_integrated(f, *pair, (set(), places[1])) for pair in pairwise([a, *inside, b])])
+    return _integrated(f, a, b, places)
+
+
+def _between(places: Sequence[Any], a: Any, b: Any) -> list[Any]:
+    """The numbers that are between two, in the order of the way from the one to the other."""
+    low, high = (_plain(end)[0].item() for end in (a, b))
+    numbers = [x for x in map(operand, places) if shape_of(x) == () and min(low, high) < float(x) < max(low, high)]
+    return sorted(numbers, key=float, reverse=low > high)
 
 
 def _integrated(f: Any, a: Any, b: Any, places: Any, is_deep: bool = False) -> Any:

@@ -61,7 +61,10 @@ class Quadrature:
         if not isfinite(y := self.raw(x)):
             where = format_number(x, 6)
             fixes = [Hint(f"integral(f, a, b, at={where})   if it is finite beside it")]
-            raise AgradError("domain", f"integral: the function is {format_number(y)} at {where}", fixes=fixes)
+            if self.is_mean:
+                fixes = [Hint("integral(f, a, b, at=c)   of the place c there, as it is computed from what changes")]
+            what = "the derivative of the function" if self.is_mean else "the function"
+            raise AgradError("domain", f"integral: {what} is {format_number(y)} at {where}", fixes=fixes)
         return y
 
     def over(self, low: float, high: float, at: Sequence[float], near: set[float]) -> Area:
