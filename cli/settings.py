@@ -127,7 +127,7 @@ SETTINGS = {
 # The value of a setting, and the folders of the files that a user or agrad writes.
 
 _KEPT, _SKIPPED = "agrad.configuration", "agrad.no_init"  # the second is that of the option
-_TYPED = "agrad.typed"
+_TYPED = "agrad.set"
 
 
 def find(name: str, option: Any = None) -> tuple[Any, str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from itertools import islice
 from math import floor, inf, isfinite, log10
+from operator import add, mul, sub
 from typing import Any
 
 import agrad
@@ -123,6 +124,9 @@ def of_second_order(value: Any, span: Span, tell: Callable[[Note], object]) -> N
 _BITS = 400  # of whole numbers that are written out, and of those on the way to them
 
 
+_WHOLE: Mapping[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul, "**": pow}
+
+
 def of_power(tree: ast.Expr, value: Any, names: Mapping[str, Any]) -> Note | None:
     """The note on an expression of whole numbers that is not exact, or has the power of a square matrix, by entries.
 
@@ -162,7 +166,7 @@ def _exactly(tree: ast.Expr) -> int | None:
             x, y = _exactly(left), _exactly(right)
             if x is None or y is None or (sign == "**" and not 0 <= y * x.bit_length() <= _BITS):
                 return None
-            made: int = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "**": int.__pow__}[sign](x, y)
+            made = _WHOLE[sign](x, y)
             return made if made.bit_length() <= _BITS else None
     return None
 
