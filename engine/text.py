@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 from io import StringIO
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from agrad.lazy import pattern, rare
@@ -217,25 +218,30 @@ def fit(text: str, width: int | None) -> str:
     """A text whose lines have at most `width` characters: a longer one is continued below its last column that fits.
 
     A line is folded between its fields, which have two spaces or more between them, and inside of one, between words,
-    only where it does not fit into a line by itself.
+    only where it does not fit into a line by itself. The branches of a tree go on beside what is continued.
     """
     lines = text.split("\n")
     if width is None or max(map(len, lines)) <= width:
         return text
     room = max(width // 2, width - 28)
 
-    def folded(line: str) -> str:
+    def folded(line: str, below: str) -> str:
         starts = [gap.end() for gap in _GAP.finditer(line) if gap.end() <= room]
         margin = starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4)
         # A field that has room is kept together.
         whole = _FIELD.sub(lambda found: glued(found[0]) if len(found[0]) <= width - margin else found[0], line)
-        return "\n".join(wrap(whole, width, " " * margin))
+        first, *rest = wrap(whole, width, " " * margin)
+        stem = _STEM.match(below)[0].translate(_BRANCHES)[:margin]  # type: ignore[index]
+        return "\n".join([first, *(stem + line[len(stem) :] for line in rest)])
 
-    return "\n".join(folded(line) if len(line) > width else line for line in lines)
+    pairs = zip_longest(lines, lines[1:], fillvalue="")
+    return "\n".join(folded(line, below) if len(line) > width else line for line, below in pairs)
 
 
 _GAP = pattern(r"(?<=\S) {2,}(?=\S)")
 _FIELD = pattern(r"[^ ]+(?: [^ ]+)+")
+_STEM = pattern(r"[ │├└─]*")
+_BRANCHES = str.maketrans("├└─", "││ ")
 _GLUE = "\0"  # between words, where a line may not be folded
 
 

@@ -27,9 +27,10 @@ class Settings(Struct, eq=False, frozen=False):
     """The user's settings, and the properties of the terminal.
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
-    where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `plots`: how it
-    draws, as in `set plots`; empty for the user's configuration. `rounding`: that of uncertainties, as in `set
-    rounding`. `found` is the value of a setting that the terminal alone knows, and `changed` applies one, by `set`.
+    where there is none. `wide`: whether boxes may take more, as in a picture of a session. `echo`: whether what a
+    statement has changed is shown, at a terminal. `plots`: how it draws, as in `set plots`; empty for the user's
+    configuration. `rounding`: that of uncertainties, as in `set rounding`. `found` is the value of a setting that the
+    terminal alone knows, and `changed` applies one, by `set`.
     """
 
     precision: int | None = 10
@@ -39,6 +40,7 @@ class Settings(Struct, eq=False, frozen=False):
     rounding: str = "two"
     found: Callable[[str], Any] = lambda name: None
     changed: Callable[[str, Any], None] = lambda name, value: None
+    wide: bool = False
 
     @property
     def columns(self) -> int:

@@ -112,7 +112,7 @@ def echo(session: Session, text: str, title: str, printing: bool, picture: str |
     in_colour = coloured(sys.stdout)
     if picture is not None:
         in_colour = find("color", option("color"))[0] != "never"
-        session.settings.width = _COLUMNS
+        session.settings.width, session.settings.wide = _COLUMNS, True
     elif sys.stdout.isatty():
         session.settings.width = shutil.get_terminal_size().columns
 

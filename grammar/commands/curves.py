@@ -14,7 +14,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.function import argument_names
 from agrad.engine.ops.solvers.functions import zeros_of
 from agrad.engine.values import format_number
-from agrad.grammar.commands.operands import EXPRESSION
+from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, functions, note_constants, path_of, show, studied
 from agrad.grammar.commands.plot.sampling import aside, number_in
 from agrad.grammar.commands.registry import Call, Session, command
@@ -85,16 +85,17 @@ def _area(session: Session, call: Call) -> None:
     session.emit(Shown(area))
 
 
-@command(operands=EXPRESSION)
+@command(operands=EXPRESSION, options={"at": VALUE})
 def _tangent(session: Session, call: Call) -> None:
     """tangent f at 2 | tangent x^2 at 2 | tangent a*x^2 at x = 2
 
     The line that touches the curve of a function at a place: its formula, and the value and the slope there.
 
+    at: the place, behind the name that varies if there are several
     as typed: tangent f at 2, or tangent x^2 at 2
     example: tangent x^2 at 2
     """
-    place, settings = number_of("tangent", "the place", call.values[1]), session.settings
+    place, settings = number_of("tangent", "the place", call.options["at"]), session.settings
     function, name = _function(session, call)
     text, what = call.operand(0).span.text, format_number(place, settings.precision)
     step = 1e-5 * max(abs(place), 1.0)
@@ -138,7 +139,8 @@ def _function(session: Session, call: Call) -> tuple[Callable[[Any], Any], str]:
             return (lambda x: as_array(value(x))), (argument_names(value) or ["x"])[0]
         free = [name for name in names if not callable(meaning(name, scopes, None))]
     if len(free) != 1:
-        fixes = [f"tangent {text} at {name} = {call.operand(1).span.text}" for name in free]
+        place = call.option("at")
+        fixes = [f"tangent {text} at {name} = {place.span.text}" for name in free] if place else []
         message = f"tangent: {text} is a function of {'one of several names' if free else 'no name'}"
         raise AgradError("name", message, fixes=fixes)
     made = Definition(definition.name, (free[0],), (), definition.tree, definition.span)

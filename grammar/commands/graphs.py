@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from os.path import splitext
 
@@ -135,7 +136,8 @@ def _graph(session: Session, call: Call) -> None:
     if path is None:
         assert isinstance(found, str)  # as `_form` sees to
         lines, width = form in _LINES, session.settings.width  # boxes that do not fit are drawn as text
-        session.emit(Graph(fit(found, width) if lines or form == "boxes" else found, lines, form, picture))
+        is_folded = lines or (form == "boxes" and not session.settings.wide)
+        session.emit(Graph(fit(found, width) if is_folded else found, lines, form, picture))
         return
     write_graph(path, found)
     session.emit(Printed(f"wrote {printable(path)}"))
@@ -163,7 +165,7 @@ def shown(made: inspect.dump.Dump, form: str, settings: Settings, session: Sessi
 
     Raises AgradError of kind `extra` where a library is missing that draws png or pdf, and as `drawing` does.
     """
-    made.width = settings.width or made.width
+    made.width = sys.maxsize if settings.wide else settings.width or made.width
     if session is not None and form in ("page", *_DRAWN):
         commands.info.tell_of_nodes(made, session)
     if form in PICTURES:

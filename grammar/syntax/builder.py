@@ -806,7 +806,7 @@ class Builder:
     def tangent(self, parts: Parts) -> s.Command:
         """A function, or an expression with the name of its variable, if that is given, and the place."""
         _, value, _, *names, place = parts
-        return self.command(parts, [s.Unknowns(tuple(names), value, span=value.span), place], [])
+        return self.command(parts, [s.Unknowns(tuple(names), value, span=value.span)], [("at", place)])
 
     def contour(self, parts: Parts) -> s.Command:
         """A function of two variables, and the ends of their ranges."""

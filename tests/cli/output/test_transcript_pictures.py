@@ -3,6 +3,7 @@
 from rows import each
 
 from agrad.cli.output.pictures import Look, pieces, svg
+from agrad.engine.text import fit
 
 PLAIN = Look()
 
@@ -42,3 +43,26 @@ def test_wide_characters_take_two_columns():
 
 def test_an_empty_text():
     assert "<g " in svg("", "t", "auto")
+
+
+def test_the_branches_of_a_tree_go_on_where_a_line_is_folded():
+    said = "saves %1 %2, freed by line 12"
+    tree = f"  %4  d = a*b  Mul   (3)  {said}\n  ├─ %1  a     leaf  (3)  {said}\n  └─ %2"
+    assert fit(tree, 50).split("\n") == [
+        "  %4  d = a*b  Mul   (3)",
+        f"  │                  {said}",
+        "  ├─ %1  a     leaf  (3)",
+        f"  │                  {said}",
+        "  └─ %2",
+    ]
+
+
+def test_boxes_in_a_picture_are_as_wide_as_they_need(inside, tmp_path):
+    script = (
+        "var a = [0.1, 0.2]\nd = sin(a*1.25) + cos(a*2.5) + exp(a*3.75) + log(a*4.25) + sqrt(a*5.125)\ngraph d as boxes"
+    )
+    _, err, code = inside("run", "--svg", "s.svg", "-", given=script)
+    made = (tmp_path / "s.svg").read_text("utf-8")
+    assert (err, code) == ("", 0)
+    assert "as boxes it would be" not in made
+    assert int(made.partition('width="')[2].partition('"')[0]) > 84 * 9

@@ -27,6 +27,7 @@ BEFORE = {
     "solve": "solve x**2 == 4 for x",
     "minimize": "minimize d",
     "maximize": "maximize -d",
+    "tangent": "tangent x^2",
 }
 
 
