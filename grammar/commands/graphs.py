@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from os.path import splitext
 
@@ -94,7 +95,8 @@ def _named(call: Call) -> str:
     raise AgradError("file", message, labels=call.labels("to"), notes=notes, fixes=fixes)
 
 
-_OPTIONS = {"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY, "open": NOTHING, "to": FILE}
+_OPTIONS: dict[str, Operands | Mapping[str, str]] = {"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY}
+_OPTIONS |= {"open": NOTHING, "to": FILE}
 
 
 @command(operands=COMPUTED, options=_OPTIONS, check=_form)
