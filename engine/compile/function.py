@@ -429,9 +429,8 @@ class Compiled:
 
     def _verify(self, values: tuple[Value, ...]) -> None:
         """At the first other values, compare the program with the function, which may be impure."""
-        if self._is_verified or (
-            values == self._examples if self._of_numbers else all(map(_is_example, values, self._examples))
-        ):
+        examples = self._examples
+        if self._is_verified or (values == examples if self._of_numbers else all(map(_is_example, values, examples))):
             return
         self._is_verified = True
         try:

@@ -411,9 +411,8 @@ class Specializations:
         # the own program of each that is one of numbers
         own = [one._exact if one._exact is not None and one._exact.is_scalar else None for one in chosen]
         programs = [x.lowered if one is None else Lowered(one) for x, one in zip(chosen, own, strict=True)]
-        if 2 * sum(one.name == "loops" for one in programs) >= len(
-            programs
-        ):  # a path by itself may be cheaper as numbers
+        are_loops = 2 * sum(one.name == "loops" for one in programs) >= len(programs)
+        if are_loops:  # a path by itself may be cheaper as numbers
             programs = [x.lowered_to_loops() for x in chosen]
         made = joined(programs)
         if made is not None:

@@ -427,19 +427,7 @@ def _put_back(node: Node, state: tuple[Any, ...]) -> None:
         setattr(node, slot, value)
 
 
-_CHANGING = (
-    "inputs",
-    "attrs",
-    "value",
-    "shape",
-    "stamp",
-    "freed",
-    "collected",
-    "keeps_grad",
-    "name",
-    "storage",
-    "guard",
-)
+_CHANGING = "inputs attrs value shape stamp freed collected keeps_grad name storage guard".split()
 _state_of = attrgetter(*_CHANGING)
 
 

@@ -83,11 +83,9 @@ def freed_error(nodes: Iterable[Node], root: Node, verb: str = "differentiated",
 
 def gone_error(node: Node, root: Node, constant: Node | None) -> AgradError:
     """A replay of a freed graph that needs a constant which nothing else refers to, or an index with arrays in it."""
-    what = (
-        "an index with arrays in it"
-        if constant is None
-        else constant.name or f"a constant of shape {format_shape(constant.shape)}"
-    )
+    what = "an index with arrays in it"
+    if constant is not None:
+        what = constant.name or f"a constant of shape {format_shape(constant.shape)}"
     text = f"{what} is gone" if node.origin is not None else f"{node.title}Backward ({node.spell()}): {what} is gone"
     message = f"{root.spell()} cannot be replayed: {what} was freed with its graph"
     notes = ["a freed graph keeps its leaves and numbers, but an array only while something else refers to it"]

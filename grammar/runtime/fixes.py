@@ -124,9 +124,8 @@ def _fixes(error: AgradError) -> list[str]:
             return [Hint(_stale(root))]
         case Diverged(root, guard, constant):
             return [Hint(_diverged(root, guard, constant))]
-    if error.message.endswith("to differentiate with respect to") and not text.endswith(
-        "()"
-    ):  # grad(f(x)): as it is typed
+    is_of_nothing = error.message.endswith("to differentiate with respect to")
+    if is_of_nothing and not text.endswith("()"):  # grad(f(x)): as it is typed
         is_call = re.fullmatch(r"\w+\(.+\)", text)
         return [f"{text[:-1]}, {error.fixes[0].rpartition(', ')[2]}"] if is_call else []
     if error.kind in ("arity", "shape") and at is not None:

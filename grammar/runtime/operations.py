@@ -527,11 +527,8 @@ class Value:
     __repr__ = __str__
 
     def __float__(self) -> Any:
-        what = (
-            "this has an uncertainty, too"
-            if uncertainty_of(self.value) is not None
-            else f"not {describe_value(self.value)}"
-        )
+        is_certain = uncertainty_of(self.value) is None
+        what = f"not {describe_value(self.value)}" if is_certain else "this has an uncertainty, too"
         fixes = [Hint('f"{x:.3f}"   shows all of it')] if isinstance(self.value, Tensor) else []
         raise AgradError("type", f"this format is for one number, and {what}", fixes=fixes)
 

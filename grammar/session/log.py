@@ -103,9 +103,8 @@ class SessionLog:
             return
         if text is not None:
             self._type(source.first_line, text)
-        if self.keeper is not None and (
-            text is not None or not self.entries or self.entries[-1].span.source is not source
-        ):
+        is_new = text is not None or not self.entries or self.entries[-1].span.source is not source
+        if self.keeper is not None and is_new:
             self.keeper.typed(source.first_line, self.typed[source.first_line])
 
     def tell_typed(self, entries: Iterable[Entry]) -> None:

@@ -244,9 +244,8 @@ class Session:
     def _keeping(self, text: str, statements: Sequence[ast.Statement]) -> Iterator[None]:
         """Begin to keep what a text needs: the log, and what `undo` takes back."""
         depth, recorded = self.steps.depth, self.record.on
-        if not depth and any(
-            made is not None and made.needs == "undo" for made in map(agrad.grammar.commands.registry.of, statements)
-        ):
+        commands = map(agrad.grammar.commands.registry.of, statements)
+        if not depth and any(made is not None and made.needs == "undo" for made in commands):
             self.steps.depth = DEPTH
         self.record.on = recorded or asks(text)
         try:
@@ -441,11 +440,9 @@ class Session:
             statement = ast.Command("formula", (operand,), (), span=statement.span)
         code = machine.statement(statement)
         running = current()
-        running.guard = (
-            joined(guard, agrad.grammar.session.analysis.context(statement, self.chosen, self.names))
-            if self.chosen
-            else guard
-        )
+        if self.chosen:
+            guard = joined(guard, agrad.grammar.session.analysis.context(statement, self.chosen, self.names))
+        running.guard = guard
         machine.run(code)
         if not is_file and isinstance(statement, ast.Evaluate | ast.Assign):
             named = statement.targets[0] if isinstance(statement, ast.Assign) else None

@@ -90,11 +90,7 @@ COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 # The options of a command, and their terminals: words only after an operand of it.
 OPTIONS: dict[str, dict[str, str]] = _WORDS["OPTIONS"]
 # The words after the operands of a command, also those that are words of Python: these are options everywhere.
-OPTION_WORDS = {
-    **OPTIONS,
-    "graph": {*OPTIONS["graph"], "as", "from"},
-    "forward": {"with"},
-}
+OPTION_WORDS = {**OPTIONS, "graph": {*OPTIONS["graph"], "as", "from"}, "forward": {"with"}}
 # Those that no value follows.
 FLAGS = frozenset(_WORDS["FLAGS"])
 

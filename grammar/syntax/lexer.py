@@ -508,11 +508,8 @@ class _Scanner:
         yield self.token(kind, end)
         self.postfixed = False
         follower = self.text[end : end + 1]
-        if (
-            not (follower.isalnum() or follower in ("_", "."))
-            or follower in keywords.LOOK_ALIKES
-            or follower in keywords.SUPERSCRIPTS
-        ):
+        is_letter = follower.isalnum() or follower in ("_", ".")
+        if not is_letter or follower in keywords.LOOK_ALIKES or follower in keywords.SUPERSCRIPTS:
             return
         if follower.isalpha() and syntax.units.end_of_unit(self.text, end, keywords.RESERVED) > end:
             return

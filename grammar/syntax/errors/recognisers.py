@@ -330,11 +330,8 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     if bad.type in _STATEMENT_WORDS or (second and not context.open):
         return context.wrong("new statement", bad, word=bad)
     if bad.type not in _OPERAND_STARTS:
-        if (
-            context.at_line_end
-            and "ELSE" in keywords.accepted(context.error.state)
-            and any(t.type == "IF" for t in context.statement)
-        ):
+        may_go_on = context.at_line_end and "ELSE" in keywords.accepted(context.error.state)
+        if may_go_on and any(token.type == "IF" for token in context.statement):
             return context.wrong("if without else", context.place)
         return None
     if previous.type == "NAME" and bad.type in ("STRING", "FSTRING_START") and context.joined():
