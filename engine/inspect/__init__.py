@@ -2,7 +2,8 @@
 pass as a table; `memory` counts what a graph holds; `dump` draws it, and `page` makes a page of it that steps through.
 
 `rows` is the model of a graph that all forms of a dump show: `forms` (text, a tree, JSON, …), `boxes`, `pictures` and
-`page`. `layout` finds places for boxes, `folding` which nodes are one box, and `drawing` is what `pictures` write. `compare` makes one model of two graphs. Nothing here changes a graph, and a calculation does not load it.
+`page`. `layout` finds places for boxes, `folding` which nodes are one box, and `drawing` is what `pictures` write.
+`compare` makes one model of two graphs. Nothing here changes a graph, and a calculation does not load it.
 """
 
 from typing import TYPE_CHECKING

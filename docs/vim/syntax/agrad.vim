@@ -9,7 +9,7 @@ syn region agradstring start=/[fF]\='/ skip=/\\./ end=/'/ oneline
 syn region agradstring start=/[fF]\="/ skip=/\\./ end=/"/ oneline
 syn region agradstring start=/[fF]\='''/ skip=/\\./ end=/'''/
 syn region agradstring start=/[fF]\="""/ skip=/\\./ end=/"""/
-syn match agradcommand /\v[[:alnum:]_)\]"']\s+\zs<%(create_graph|derivative|coverage|shortest|hessian|profile|samples|beyond|errors|labels|levels|method|retain|depth|fresh|marks|order|sigma|title|trace|until|value|bins|logy|loss|over|seed|tied|twin|log|off|wrt|at|to|vs|k)>%(\s*[=(.,])@!/
+syn match agradcommand /\v[[:alnum:]_)\]"']\s+\zs<%(create_graph|derivative|gradients|coverage|shortest|hessian|profile|samples|beyond|errors|labels|levels|method|retain|depth|fresh|marks|order|sigma|title|trace|until|value|bins|logy|loss|open|over|seed|tied|twin|log|off|wrt|at|to|vs|k)>%(\s*[=(.,])@!/
 hi def link agradoperator Operator
 hi def link agradnumber Number
 hi def link agradcommand Statement

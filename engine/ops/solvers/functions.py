@@ -134,7 +134,7 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
     places = {*_plain(at)[0].tolist()}, {*_plain(near)[0].tolist()}
-    inside = _between([*at] if isinstance(at, (list, tuple)) else [at], a, b)
+    inside = _inside([*at] if isinstance(at, (list, tuple)) else [at], a, b)
     if any(isinstance(x, Tensor) and x.node.recorded for x in inside):
         body, _, _ = solvers.function.function_of("integral", f, [()], _plain(inside[0])[0])
         if solvers.jumps.is_smooth(body.program):  # else a function has two values at an end
@@ -142,7 +142,7 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     return _integrated(f, a, b, places)
 
 
-def _between(places: Sequence[Any], a: Any, b: Any) -> list[Any]:
+def _inside(places: Sequence[Any], a: Any, b: Any) -> list[Any]:
     """The numbers that are between two, in the order of the way from the one to the other."""
     low, high = (_plain(end)[0].item() for end in (a, b))
     numbers = [x for x in map(operand, places) if shape_of(x) == () and min(low, high) < float(x) < max(low, high)]
