@@ -338,7 +338,8 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
         elif isinstance(facts, UnknownColumn):
             columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
             fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
-            if data is None and not facts.nameless and not fixes and not suggest(facts.name, facts.columns):
+            is_measured = facts.name in [word.partition("~")[0].strip() for word in typed]
+            if data is None and not (facts.nameless or fixes or is_measured or suggest(facts.name, facts.columns)):
                 fixes = [command_line(*typed, option, f"{facts.name}=1") for option in ("--over", "-D")]
             again = command_line(*typed, "-D", f"{facts.name}=1")
             if data is not None and (lines := _above_names(facts.name, data)) and "--skip" not in typed:
