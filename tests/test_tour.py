@@ -16,7 +16,8 @@ from workshops import equipped
 
 TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
 PAGES = [
-    TOUR.with_name(f"{name}.md") for name in "semantics uncertainty roots minima fits integrals units files".split()
+    TOUR.with_name(f"{name}.md")
+    for name in "semantics uncertainty roots minima fits integrals units files pictures".split()
 ]
 TASK = re.compile(r"(?=^\*\*\d+\. )", re.MULTILINE)
 BLOCK = re.compile(r"^```(console|agrad)\n(.*?)^```", re.MULTILINE | re.DOTALL)
