@@ -294,8 +294,7 @@ def whole_as_float(number: int) -> float:
 def describe(value: object) -> str:
     """A description of something, in words of the language."""
     if isinstance(value, str | bytes):
-        text = value if isinstance(value, str) else repr(value)
-        return f'the text "{text[:40]}"'
+        return f'the text "{(value if isinstance(value, str) else repr(value))[:40]}"'
     if value is None:
         return "None"
     if isinstance(value, bool | int | float):
