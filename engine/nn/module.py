@@ -147,6 +147,10 @@ class Module(Object):
                 raise AgradError("type", message, fixes=["super().__init__()   is the first line of __init__"])
             Object.__setattr__(self, name, value)
             return
+        computed = own["_modules"].get("parametrizations", ())
+        if name in computed:  # what it is computed from is written
+            computed[name].right_inverse(value)
+            return
         known = next((store for store in _STORES if name in own[store]), "")
         if not kind and known:
             self._check_replacement(known, name, value)

@@ -352,6 +352,8 @@ def grad(
 ) -> tuple[Any, ...]:
     """The derivatives of some values by others, in a tuple."""
     wanted = [inputs] if isinstance(inputs, core.Tensor) else list(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True")
     if is_grads_batched:
         seeds = grad_outputs if isinstance(grad_outputs, core.Tensor) else zip(*grad_outputs, strict=True)
         rows = [grad(outputs, inputs, seed, True, create_graph, True, allow_unused) for seed in seeds]

@@ -1386,8 +1386,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
         engine("xlogy", input, other),
         f"XlogyBackward{1 - isinstance(input, core.Tensor) or 2 * (not isinstance(other, core.Tensor))}",
     ),
-    "fmax FmaxBackward0": lambda input, other: _without_nan("maximum", input, other),
-    "fmin FminBackward0": lambda input, other: _without_nan("minimum", input, other),
+    "fmax FmaxBackward0": lambda input, other: _without_nan("greater_equal", input, other),
+    "fmin FminBackward0": lambda input, other: _without_nan("less_equal", input, other),
     "logit PLACE": lambda input, eps=None: engine("logit", input if eps is None else clamp(input, eps, 1 - eps)),
     "round PLACE": lambda input, *, decimals=None: (
         engine("round", input)
@@ -1499,9 +1499,9 @@ def _paired(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _without_nan(name: str, x: Any, y: Any) -> Any:
-    """The larger, or the smaller, of two entries; the other one, where one is nan."""
-    return engine("where", engine("isnan", x), y, engine("where", engine("isnan", y), x, engine(name, x, y)))
+def _without_nan(wins: str, x: Any, y: Any) -> Any:
+    """The larger, or the smaller, of two entries, of equal ones the first; the other one, where one is nan."""
+    return engine("where", engine("isnan", y), x, engine("where", engine(wins, x, y), x, y))
 
 
 @public()

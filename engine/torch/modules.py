@@ -207,7 +207,7 @@ def _optimizer(name: str, found: Any) -> Any:
         return {key: Tensor.of(made[key]) for key in sorted(made, key=lambda one: one not in order)}
 
     body = {method: _valued(getattr(found, method)) for method in ("__init__", "load_state_dict")}
-    body["step"] = _valued(found.step, ("type", "arity"))  # type: ignore[attr-defined]
+    body["step"] = _valued(found.step, ("type", "arity", "leaf"))  # type: ignore[attr-defined]
     body |= {"_read": read, "_written": written} if names else {}
     return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
 

@@ -157,7 +157,7 @@ _ASKED = {
     "hardtanh softsign tanhshrink topk trace threshold addcmul mm mv bmm linear addmm tensordot einsum cross gcd lcm "
     "trapezoid cumulative_trapezoid matrix_power max_pool2d kthvalue cov corrcoef searchsorted bucketize",
     "floats": "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid "
-    "hypot logaddexp logcumsumexp dist lerp cdist rand_like randn_like mse_loss smooth_l1_loss "
+    "hypot logaddexp logaddexp2 logcumsumexp dist lerp cdist rand_like randn_like mse_loss smooth_l1_loss "
     "frac nanmean histc eigh eigvalsh bernoulli multinomial normal gaussian_nll_loss "
     "multi_margin_loss multilabel_soft_margin_loss fold grid_sample max_pool1d adaptive_max_pool1d avg_pool1d "
     "avg_pool2d local_response_norm",
@@ -165,7 +165,7 @@ _ASKED = {
     "matrix_rank solve_triangular tensorsolve",
     "a float first": "huber_loss kl_div soft_margin_loss hinge_embedding_loss glu gumbel_softmax",
     "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "
-    "matmul outer heaviside kron dot vdot inner cdist cross",
+    "matmul outer heaviside kron dot vdot inner cdist cross ldexp",
     "alike": "heaviside cross prelu cdist lerp tensordot",
     "two axes": "cdist matrix_rank matrix_norm tril triu",
     "places": "embedding",

@@ -39,9 +39,11 @@ _ALIKE = _SUMS | frozenset(
 
 
 # Operations whose derivative PyTorch computes in another way: it shows where that is not finite, or in the sign of 0.
-OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
-_RULES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "sigmoid": ("out", lambda g, out, x: g * (1.0 - out) * out),
+OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid xlogy".split())
+# What the rule for each operand reads, and the rule.
+_RULES: dict[str, tuple[tuple[str, Callable[..., Any]], ...]] = {
+    "sigmoid": (("out", lambda g, out, x: g * (1.0 - out) * out),),
+    "xlogy": (("x y", lambda g, out, x, y: g * _log_beside(x, y)), ("x y", lambda g, out, x, y: g * x / y)),
 }
 _VARIANTS: dict[str, Op] = {}
 
@@ -55,11 +57,19 @@ def variant(op: Op) -> Op:
         if divisor is not None:
             made.rules = (lambda g, out, x: g / divisor(x),)
         elif op.name in _RULES:
-            read, rule = _RULES[op.name]
-            made.reads, made.rules = (read,), (rule,)
+            made.reads, made.rules = zip(*_RULES[op.name], strict=True)
         else:
             made.rules = (_share,)
         made.__post_init__()
+    return made
+
+
+def _log_beside(x: Any, y: Any) -> Any:
+    """The logarithm of y, and 0 where x is 0 and y not positive."""
+    among = OPS["minimum"].call(OPS["equal"].call(x, 0.0), OPS["less_equal"].call(y, 0.0))
+    made = OPS["log"].call(OPS["where"].call(among, 1.0, y))
+    if isinstance(made, core.Tensor):  # the derivative is 1/y also where y is negative
+        made.node.op = variant(OPS["log"])
     return made
 
 

@@ -125,19 +125,35 @@ class ParametrizationList(ModuleList):
             value = function(*(getattr(self, name) for name in names)) if place == 0 else function(value)
         return value
 
+    def right_inverse(self, value: Any) -> None:
+        """Let the parameter have a value, by what its functions say that it is computed from."""
+        with scope(recording=False):
+            for function in reversed(list(self)):
+                if getattr(function, "right_inverse", None) is None:
+                    raise RuntimeError(f"parametrization {type(function).__name__} does not implement right_inverse.")
+                value = function.right_inverse(value)
+            for name, part in zip(self._parameters, value if isinstance(value, tuple) else (value,), strict=True):
+                getattr(self, name).data = part
+
+
+def _check_kept(made: Any, value: Any) -> None:
+    """Refuse a parametrization that gives another shape or type, unless it is said to be `unsafe`."""
+    for what in ("dtype", "shape"):
+        if getattr(made, what, None) != getattr(value, what):
+            raise ValueError(f"A parametrization may not change the {what} of the tensor, unless unsafe=True")
+
 
 def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False) -> Any:
     """Compute a parameter of a module by a function of what it is now; returns the module."""
-    if "parametrizations" not in module._modules:
-        module.parametrizations = ModuleDict()
-    if tensor_name in module.parametrizations:
+    if is_parametrized(module, tensor_name):
+        if not unsafe:
+            _check_kept(parametrization(getattr(module, tensor_name)), getattr(module, tensor_name))
         module.parametrizations[tensor_name].append(parametrization)
         return module
     if tensor_name not in module._parameters:
         raise ValueError(f"Module '{module}' does not have a parameter with name '{tensor_name}'")
     found = ParametrizationList([parametrization])
     original, inverse = module._parameters[tensor_name], getattr(parametrization, "right_inverse", None)
-    delattr(module, tensor_name)
     with scope(recording=False):
         parts = inverse(original) if inverse is not None else original
     if isinstance(parts, tuple):
@@ -145,6 +161,11 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
             setattr(found, f"original{at}", _parameter(part))
     else:
         found.original = original if parts is original else _parameter(parts)
+    if not unsafe:
+        _check_kept(found(), original)
+    delattr(module, tensor_name)
+    if "parametrizations" not in module._modules:
+        module.parametrizations = ModuleDict()
     module.parametrizations[tensor_name] = found
     return module
 
@@ -205,15 +226,19 @@ class AveragedModel(Module):
         super().__init__()
         self.module = deepcopy(model)
         self.register_buffer("n_averaged", TORCH["tensor"](0))
-        self.avg_fn, self.multi_avg_fn = avg_fn, multi_avg_fn
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **keywords: Any) -> Any:
         """The value of the copy."""
         return self.module(*args, **keywords)
 
     def update_parameters(self, model: Any) -> None:
-        """Take in the parameters as they are."""
+        """Take in the parameters as they are; buffers have means, too, with `use_buffers`, else they are copied."""
         ours, theirs = list(self.module.parameters()), [p.detach() for p in model.parameters()]
+        buffers = list(zip(self.module.buffers(), model.buffers(), strict=True))
+        if self.use_buffers:
+            ours, theirs = ours + [mine for mine, _ in buffers], theirs + [new for _, new in buffers]
+            buffers = []
         with scope(recording=False):
             if not self.n_averaged:
                 for mine, new in zip(ours, theirs, strict=True):
@@ -224,6 +249,8 @@ class AveragedModel(Module):
                 for mine, new in zip(ours, theirs, strict=True):
                     count = self.n_averaged
                     mine.copy_(self.avg_fn(mine, new, count) if self.avg_fn else mine + (new - mine) / (count + 1))
+            for mine, new in buffers:
+                mine.copy_(new)
             self.n_averaged += 1
 
 

@@ -287,11 +287,27 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1.0)
 
 
-class SequentialLR(LRScheduler):
+class _Several(LRScheduler):
+    """The base of what has `schedulers`."""
+
+    schedulers: Any
+
+    def state_dict(self) -> dict[str, Any]:
+        """Its attributes, with the states of the schedulers."""
+        return {**super().state_dict(), "schedulers": [one.state_dict() for one in self.schedulers]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        schedulers = self.schedulers
+        super().load_state_dict({**state_dict, "schedulers": schedulers})
+        for one, state in zip(schedulers, state_dict["schedulers"], strict=True):
+            one.load_state_dict(state)
+
+
+class SequentialLR(_Several):
     """Several schedulers, one after the other: the next one begins at each milestone."""
 
     form, reals = "schedulers, milestones, last_epoch=-1", ("schedulers",)
-    schedulers: Any
 
     def begin(self) -> None:
         """Take back the steps that the schedulers took when they were made, and let the first one begin."""
@@ -316,19 +332,8 @@ class SequentialLR(LRScheduler):
         is_new = place > 0 and self.milestones[place - 1] == self.last_epoch
         self.schedulers[place].step(*(0,) * is_new)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Its attributes, with the states of the schedulers."""
-        return {**super().state_dict(), "schedulers": [one.state_dict() for one in self.schedulers]}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
-        schedulers = self.schedulers
-        super().load_state_dict({**state_dict, "schedulers": schedulers})
-        for one, state in zip(schedulers, state_dict["schedulers"], strict=True):
-            one.load_state_dict(state)
-
-
-class ChainedScheduler(LRScheduler):
+class ChainedScheduler(_Several):
     """Several schedulers that all step at once, each from the rate that the one before it left."""
 
     def __init__(self, schedulers: Any, optimizer: Any = None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from agrad.engine.autodiff.optim import Rule, check_rate, rmsprop, sgd
 from agrad.engine.core.arguments import number_of
+from agrad.engine.core.devices import NoDevice
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, no_grad
@@ -102,6 +103,8 @@ class Optimizer(Object):
         rule = type(self).rule
         if rule is None:
             raise AgradError("type", f"{self._name} has no step", fixes=[Hint("def step(self): …   in the class")])
+        for group in self.param_groups:
+            self._check_flags(group)
         with no_grad(), quiet():
             for group, chosen in zip(self.param_groups, rates, strict=True):
                 for value in group["params"]:
@@ -113,6 +116,15 @@ class Optimizer(Object):
                             self.state[value] = self._written(kept, before)
                         value.copy_(value.value - change)
         return loss
+
+    def _check_flags(self, group: Mapping[str, Any]) -> None:
+        """Refuse what PyTorch refuses of leaves, and of tensors of the processor."""
+        if group.get("differentiable"):
+            message = f"{self._name}: differentiable=True records the step, which writes into a leaf that requires grad"
+            raise AgradError("leaf", message, fixes=[Hint("torch.autograd.grad(loss, p, create_graph=True)")])
+        if group.get("capturable"):
+            message = f"{self._name}: capturable=True is for parameters on a GPU"
+            raise NoDevice("type", message, fixes=["capturable=False"])
 
     def _read(self, state: Any) -> Any:
         """What a rule has kept of a parameter, from what is in the state."""
@@ -184,6 +196,9 @@ class Declared(Optimizer):
     def __init__(self, *args: Any, **keywords: Any) -> None:
         form = Signature(f"optim.{self._name}", f"params; {self.form}")
         (params,), settings = form.bind(args, keywords)
+        if settings.get("fused") and (settings.get("foreach") or settings["differentiable"]):
+            other = "foreach" if settings.get("foreach") else "differentiable"
+            raise AgradError("domain", f"{self._name}: fused and {other} cannot both be True", fixes=["fused=False"])
         super().__init__(params, settings)
 
 

@@ -179,6 +179,7 @@ def _gamma_array(x: Any) -> Any:
 @flagging
 def _lgamma_array(x: Any) -> Any:
     value, size = from_math("gammaln", math.lgamma, lambda x: math.inf)(x), np.abs(x)
+    value = np.where(size == math.inf, size, value)  # SciPy has -inf at -inf
     return np.where(size < 1e-300, -np.log(size), value)  # SciPy has inf for numbers that are smaller still
 
 
