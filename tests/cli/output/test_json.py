@@ -36,6 +36,7 @@ q
 def shell(environment, tmp_path):
     """Run a line as a shell does, where `agrad` is this one: (stdout, stderr, exit code)."""
     put_command(tmp_path)
+    shutil.copytree(Path(__file__).parents[3] / "examples", tmp_path / "examples")
     path = {"PATH": f"{tmp_path}:{environment['PATH']}"}
 
     def run(line):

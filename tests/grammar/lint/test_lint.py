@@ -172,7 +172,7 @@ def test_a_name_that_is_compared_may_be_meant_to_get_the_value(text, value):
     assert problems(Source("a.ag", text, 1, True))[0].fixes == [f"give it one: x = {value}"]
 
 
-@each("word", "grad forward graph step retain info set var check time fails".split())
+@each("word", "grad forward graph step retain info var check time fails".split())
 def test_a_command_without_its_operand_is_wrong_behind_its_word(word):
     with pytest.raises(AgradError) as caught:
         Session().run(f"x = 1\n{word}  # and what?\n", source="a.ag", is_file=True)

@@ -133,7 +133,7 @@ def test_a_graph_has_the_form_that_is_asked_for():
     assert "<" not in made["text/html"][1:-10]
 
 
-def test_without_the_extra_that_draws_a_graph_is_text(monkeypatch):
+def test_without_the_extra_that_draws_a_plot_is_text_and_a_graph_a_picture(monkeypatch):
     from agrad.engine import extras
 
     def missing(name):
@@ -142,7 +142,8 @@ def test_without_the_extra_that_draws_a_graph_is_text(monkeypatch):
     monkeypatch.setattr(extras.LOADING, "load", missing)
     (graph,) = bundles("var x = 2\ny = x**2\ngraph y")
     (plot,) = bundles("plot x for x in 0..1")
-    assert graph.keys() == plot.keys() == {"text/plain"}
+    assert plot.keys() == {"text/plain"}
+    assert graph.keys() == {"text/plain", "image/svg+xml"}
 
 
 def test_a_tensor_and_its_graph_show_themselves():
