@@ -6,7 +6,7 @@ What agrad does otherwise, of what the tests of that package (3.2.3) state:
   `1(6)` is a call; powers of ten are `e-5`; `31` is exact, where the package adds one in the last digit; no uncertainty
   is nan, and no number is read from nothing.
 * comparisons: `x == y`, `x >= 3` and `bool(x)` are of the values, and not whether they hold all around these or whether
-  both are the same variable; a copy of a value, also by `deepcopy` and `pickle`, has no other sources than the value.
+  both are the same variable.
 * derivatives: at a kink, as of hypot(0, 0), the slope is 0, with a note, not nan; those of x**1.5 and 0**0 at 0 are the
   limits from above; where a function has no value the result is nan or inf, with a note, and no exception.
 * formats: ` ± ` has spaces; with `.3f`, `e`, `g` and `%` both numbers have that format, without a common power of ten;

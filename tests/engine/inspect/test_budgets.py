@@ -94,15 +94,14 @@ def test_cartesian_coordinates_become_polar(x1, r):
 
 
 def test_resistance_and_reactance_of_the_second_supplement():
-    """JCGM 102:2011, 9.4.2.2 and 9.4.2.5: the readings of GUM H.2 and their rounded mean as a sixth row.
+    """JCGM 102:2011, 9.4.2.2 and 9.4.2.5, by the numbers that the tests of the package uncertaintyx (bcdev) have of it.
 
-    Table 7 has the means with u, correlations, and 1 - r(X, Z); in 9.4.2.5 the readings have a t distribution of three
-    quantities, with 6 - 3 degrees of freedom, whose covariances are 5 times as large.
+    Those tests take six rows, the covariances over 30 and over 6, and find R off by 2 in its last digit, as here.
     """
     together = ag.measured([*READINGS, [4.999, 19.661, 1.0445]])
     found = joint(h2(*together), ["R", "X", "Z"])
     assert [round(x, 3) for x in found.values[1:]] == [219.847, 254.260]
-    assert found.values[0] == pytest.approx(127.732, abs=0.002)  # whose readings have more digits than are printed
+    assert found.values[0] == pytest.approx(127.732, abs=0.002)
     assert [round(x, 3) for x in found.u] == [0.058, 0.241, 0.193]
     assert [round(found.correlation[place], 3) for place in ((0, 1), (0, 2))] == [-0.588, -0.485]
     assert round(1.0 - found.correlation[1, 2], 5) == 0.00749
