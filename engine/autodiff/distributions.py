@@ -7,6 +7,7 @@ from functools import cache, partial
 from math import pi, sqrt
 from typing import Any
 
+from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, np
 
@@ -26,6 +27,12 @@ class Distribution(Struct):
 
     def __repr__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> str:
+        name = self.name.upper()
+        if globals().get(name) is not self:
+            raise AgradError("type", f"a value with a {self.name} distribution cannot be pickled")
+        return name
 
 
 def _uniform(rng: Any, count: int, width: float = sqrt(3.0)) -> Array:

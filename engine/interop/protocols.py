@@ -402,12 +402,20 @@ def _data_of_leaf(self: Tensor, what: str) -> Any:
 
 
 def _reduced(self: Tensor) -> tuple[Any, ...]:
-    """As in PyTorch: a leaf with its value, and whether it requires grad; without its gradient."""
-    return _restored, (_data_of_leaf(self, "a pickle"), self.requires_grad, self.name)
+    """As in PyTorch: a leaf with its value, and whether it requires grad; without its gradient. A copy of a measured
+    value is measured likewise, and independent of it: where it is correlated, AgradError of kind `leaf` is raised.
+    """
+    known, measured = self.node.uncertainty, None
+    if known is not None:
+        if known.linked:
+            message = f"{self.node.spell()} is correlated with other values, and a copy of this kind would not be"
+            raise AgradError("leaf", message, fixes=[Hint("x.clone() for a copy in the graph")])
+        measured = known.u, known.dof, known.distribution
+    return _restored, (_data_of_leaf(self, "a pickle"), self.requires_grad, self.name, measured)
 
 
-def _restored(data: Any, requires_grad: bool, name: str | None) -> Tensor:
-    made = tensor(data, requires_grad)
+def _restored(data: Any, requires_grad: bool, name: str | None, measured: Any = None) -> Tensor:
+    made = tensor(data, requires_grad) if measured is None else autodiff.uncertainty.uncertain(data, *measured)
     made.name = name
     return made
 
@@ -416,7 +424,8 @@ def _copied(self: Tensor, memo: Any = None) -> Tensor:
     """A new leaf, with a copy of the gradient."""
     if self.requires_grad and not self.is_leaf and _is_drawn():
         return self.detach()
-    made = _restored(_data_of_leaf(self, "a copy of this kind"), self.requires_grad, self.name)
+    _data_of_leaf(self, "a copy of this kind")
+    made = _restored(*_reduced(self)[1])
     made.node.is_parameter = self.node.is_parameter
     if self.grad is not None:
         made.node.grad = Gradient(tensor(self.grad.detach()))

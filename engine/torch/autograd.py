@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
 from typing import Any, ClassVar
@@ -569,7 +570,7 @@ class _Call(Call):
         self.kind, self.args, self.context = kind, args, FunctionCtx()
         self.tensors = [x for x in args if isinstance(x, core.Tensor)]
         self.context.needs_input_grad = tuple(isinstance(x, core.Tensor) and bool(x.requires_grad) for x in args)
-        self.shapes: list[tuple[int, ...]] = []
+        self.shapes: list[tuple[int, ...] | None] = []
         self.packed: Any = None
         self.found: tuple[Any, Sequence[Any]] | None = None
 
@@ -589,7 +590,7 @@ class _Call(Call):
         several = isinstance(results, tuple | list)
         outs = list(results) if several else [results]
         values = [np.asarray(x.value) if isinstance(x, core.Tensor) else None for x in outs]
-        self.shapes = [() if value is None else value.shape for value in values]
+        self.shapes = [None if value is None else value.shape for value in values]
         single = len(outs) == 1
         flat = [np.zeros(0) if value is None else value.reshape(-1) for value in values]
         self.packed = values[0] if single else np.concatenate(flat)
@@ -598,7 +599,7 @@ class _Call(Call):
         whole = record(OPS["custom"], tuple(plainly(x) for x in self.tensors), {"applied": self})
         made, start = [], 0
         for x, shape in zip(outs, self.shapes, strict=True):
-            size = int(np.prod(shape, dtype=int))
+            size = 0 if shape is None else math.prod(shape)
             is_blunt = not isinstance(x, core.Tensor) or any(x is one for one in self.context.blunt)
             if is_blunt or dtype_of(x) is not float64:
                 made.append(x)
@@ -606,7 +607,7 @@ class _Call(Call):
                 part = whole if single else _piece(whole, start, size, shape)
                 entitle(part, f"{self.name}Backward")
                 made.append(self._placed(x, typed(part, float64)))
-            start += 0 if not isinstance(x, core.Tensor) else size
+            start += size
         self.context.saved = tuple(made[one] if isinstance(one, int) else one for one in saved)
         return tuple(made) if several else made[0]
 
@@ -629,8 +630,8 @@ class _Call(Call):
         if len(self.shapes) > 1:
             grads = []
             for shape in self.shapes:
-                size = int(np.prod(shape, dtype=int))
-                grads.append(_piece(handle, start, size, shape))
+                size = 0 if shape is None else math.prod(shape)
+                grads.append(None if shape is None else _piece(handle, start, size, shape))
                 start += size
         with scope(recording=create_graph):
             found = self.kind.backward(self.context, *grads)

@@ -285,6 +285,21 @@ def test_a_copy_has_the_gradient():
     assert made.grad.item() == 6
 
 
+MADE = [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy]
+
+
+@each("make", MADE)
+def test_a_copy_of_a_measured_value_is_measured_likewise_and_independent(make):
+    for x in (ag.normal(3.0, 0.1), ag.normal([1.0, 2.0], [0.1, 0.2], dof=4), ag.uniform(2.0, 3.0)):
+        made, known = make(x), x.node.uncertainty
+        assert np.array_equal(made.node.uncertainty.u, known.u)
+        assert (made.node.uncertainty.dof, made.node.uncertainty.distribution) == (known.dof, known.distribution)
+        assert np.allclose(ag.uncertainty(made - x), math.sqrt(2.0) * np.asarray(known.u))
+    correlated = ag.correlated([1.0, 2.0], [[0.01, 0.005], [0.005, 0.01]])
+    with pytest.raises(ag.AgradError, match="correlated"):
+        make(correlated)
+
+
 @each("make", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_what_was_computed_is_neither_pickled_nor_copied(make):
     refuses(lambda: make(leaf(2.0) * 2), "was computed")
