@@ -570,7 +570,7 @@ class _Call(Call):
         self.kind, self.args, self.context = kind, args, FunctionCtx()
         self.tensors = [x for x in args if isinstance(x, core.Tensor)]
         self.context.needs_input_grad = tuple(isinstance(x, core.Tensor) and bool(x.requires_grad) for x in args)
-        self.shapes: list[tuple[int, ...] | None] = []
+        self.shapes: list[Any] = []
         self.packed: Any = None
         self.found: tuple[Any, Sequence[Any]] | None = None
 
@@ -626,9 +626,9 @@ class _Call(Call):
     def _gradients(self, g: Any, out: Any, values: Sequence[Any]) -> list[Any]:
         create_graph = current().recording
         handle = typed(plainly(g) if isinstance(g, core.Tensor) else core.bare(leaf(g)), float64)
-        grads, start = [handle], 0
+        grads: list[Any] = [handle] if len(self.shapes) == 1 else []
+        start = 0
         if len(self.shapes) > 1:
-            grads = []
             for shape in self.shapes:
                 size = 0 if shape is None else math.prod(shape)
                 grads.append(None if shape is None else _piece(handle, start, size, shape))
