@@ -17,7 +17,6 @@ from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Line, Options, argument, declared, flag, group, many, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name
 from agrad.cli.arguments.options import Reading, TableCommand, opened, require_readable, split
-from agrad.cli.data.fit_work import MEASURED, MODEL, OF_X, SIGMA, Wishes
 from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
 from agrad.cli.output import printer, tell
 from agrad.engine.errors import AgradError, Note
@@ -30,7 +29,7 @@ from agrad.grammar.results import Estimated
 from agrad.grammar.session.inputs import open_names
 
 if TYPE_CHECKING:
-    from agrad.cli.data.fit_work import FitBench
+    from agrad.cli.data.fit_work import FitBench, Wishes
     from agrad.engine.core.tensor import Tensor
     from agrad.engine.ops.solvers.least_squares import Fit
     from agrad.grammar.session.report import Section, Writer
@@ -164,9 +163,11 @@ def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> t
         raise Wrong("--sigma-x goes with --sigma: the uncertainty of what was measured", again("--sigma", "0.1"))
     if asked.points and not asked.as_json:
         raise Wrong("--points is for --json", again("--json"), again("-o", "points.csv"))
-    formulas = {MODEL: model, MEASURED: measured, SIGMA: asked.sigma} | {f"{OF_X}{x}": u for x, u in of_x.items()}
+    work = agrad.cli.data.fit_work
+    formulas = {work.MODEL: model, work.MEASURED: measured, work.SIGMA: asked.sigma}
+    formulas |= {f"{work.OF_X}{x}": u for x, u in of_x.items()}
     known = {title: text for title, text in formulas.items() if text is not None}
-    return known, Wishes(start, _bounds(asked, start), tied, _loss(asked), asked.method or "orthogonal")
+    return known, work.Wishes(start, _bounds(asked, start), tied, _loss(asked), asked.method or "orthogonal")
 
 
 def _writer(path: str) -> Writer:

@@ -10,7 +10,7 @@ from typing import Any
 from agrad.engine.autodiff.transforms import derivatives
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.solvers.function import argument_names
 from agrad.engine.ops.solvers.functions import zeros_of
 from agrad.engine.values import format_number
@@ -39,6 +39,8 @@ def _study(session: Session, call: Call) -> None:
     """
     path_of(call)
     low, high = ends(call, "low", "high")
+    if len(call.values) != 1:
+        raise AgradError("arity", "study takes one function", labels=[Label(call.span)], fixes=["help study"])
     (closure,) = call.values
     names: tuple[str] = closure.definition.parameters
     with aside(session):

@@ -155,15 +155,17 @@ def of_power(tree: ast.Expr, value: Any, names: Mapping[str, Any]) -> Note | Non
     return None
 
 
-def _exactly(tree: ast.Expr) -> int | None:
-    """The value of an expression of whole numbers; None for all else, and where that is very long."""
+def _exactly(tree: ast.Expr, most: int = 50) -> int | None:
+    """The value of an expression of whole numbers; None for all else, and where that is very long or deep."""
+    if not most:
+        return None
     match tree:
         case ast.Number(float(value)) if value.is_integer():
             return int(value)  # the parser notes what is read as another number
         case ast.Unary("-", operand):
-            return None if (x := _exactly(operand)) is None else -x
+            return None if (x := _exactly(operand, most - 1)) is None else -x
         case ast.Binary("+" | "-" | "*" | "**" as sign, left, right):
-            x, y = _exactly(left), _exactly(right)
+            x, y = _exactly(left, most - 1), _exactly(right, most - 1)
             if x is None or y is None or (sign == "**" and not 0 <= y * x.bit_length() <= _BITS):
                 return None
             made = _WHOLE[sign](x, y)

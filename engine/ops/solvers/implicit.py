@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from math import inf, isfinite
+from math import cos, inf, isfinite, pi, prod
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.derive import row
@@ -34,8 +34,8 @@ _BACK = 0.75, 4.0  # of the way back to a zero, that a step of Newton's method g
 _NEAREST = 1e-14  # beside the largest entry of it and of the start: where no end of the domain is between
 _IN_A_ROW = 3  # distances at which it does
 _WIDE = range(1, 5)  # of 1/10, as _POWERS: how far from a zero its limits are looked for
-_NODES = (1.0 + np.cos((np.arange(8.0) + 0.5) * (np.pi / 8))) / 2  # places from 0 to 1: Chebyshev's
-_AT_0 = np.array([np.prod([x / (x - y) for x in _NODES if x != y]) for y in _NODES])  # of a polynomial through these
+_NODES = [(1.0 + cos((k + 0.5) * (pi / 8))) / 2 for k in range(8)]  # places from 0 to 1: Chebyshev's
+_AT_0 = [prod(x / (x - y) for x in _NODES if x != y) for y in _NODES]  # of a polynomial through these
 _SMOOTH = 1e-11  # beside the distances: how well the polynomial gives the zero itself
 _KINDS = {
     "crosses": "",  # a simple zero
@@ -103,14 +103,14 @@ class Problem:
             near = Problem(self.residual, x + way, self.what, sorted([float(x[0]), float((x + 2.0 * way)[0])]))
             with suppress(AgradError):
                 places = [near.solve(known + node * direction) for node in _NODES]
-                is_smooth = np.abs(_AT_0 @ places - x)[0] <= _SMOOTH * np.abs(way)[0]
+                is_smooth = np.abs(np.array(_AT_0) @ places - x)[0] <= _SMOOTH * np.abs(way)[0]
                 if is_smooth and np.isfinite([slopes(place) for place in places]).all():
                     return self._extrapolated(g, near, same, direction)
         return None
 
     def _extrapolated(self, g: Any, near: Problem, same: Any, direction: Array) -> Any:
         found = np.zeros(len(direction))
-        for node, weight in zip(_NODES.tolist(), _AT_0.tolist(), strict=True):
+        for node, weight in zip(_NODES, _AT_0, strict=True):
             there = same + node * direction
             found = found + weight * near.pulled(g, OPS["solved"].call(there, problem=near), there)
         return found

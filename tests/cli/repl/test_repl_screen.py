@@ -216,7 +216,7 @@ def test_the_toolbar_at_40_columns(terminal):
         one.wait_for(lambda: one.line() == "agrad>", "an empty line")
     one.type("k 2" + ENTER)
     lines = one.see("fix: k*2")
-    assert lines[-2:] == ["an operator is missing between `k` and", " `2`   fix: k*2"]
+    assert lines[-2:] == ["an operator is missing between `k` and", " `2`   fix: k*2   (Tab)"]
 
 
 def test_the_first_array_is_not_blamed_for_loading_numpy(terminal, tmp_path):

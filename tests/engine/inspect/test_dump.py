@@ -125,7 +125,7 @@ def test_of_a_long_chain_the_ends_are_shown_but_in_json_everything(form):
         return
     shown = TAIL if form == "tree" else HEAD + TAIL
     said = f"… {100_001 - shown} nodes left out; graph y depth 5, graph y from x, or graph y as json"
-    assert said in text.replace("#59;", ";")
+    assert said in text.replace("#59;", ";") or (form == "svg" and "100000 nodes are in" in text)
     assert len(text) < (80_000 if form == "svg" else 40_000)
 
 

@@ -29,7 +29,18 @@ ELSEWHERE = {"architecture.md", "api.md", "json.md", "python.md", "pytorch.md", 
 NO_WORDS = {"arrow", "backwrad", "blanks", "dumb", "jsonl", "least_squares", "parameters", "statistics", "tab", "when"}
 NO_WORDS |= {"year"}
 # What is named as refused: words of Python, units with several sizes, and a text on paper.
-NO_WORDS |= {"BaseException", "__getattr__", "__init_subclass__", "cache_info", "throw", "cup", "hp", "ton", "sin²x"}
+NO_WORDS |= {
+    "BaseException",
+    "__getattr__",
+    "__init_subclass__",
+    "cache_info",
+    "throw",
+    "cup",
+    "hp",
+    "ton",
+    "sin²x",
+    "m²",
+}
 
 
 def of_documents():
