@@ -203,7 +203,12 @@ def _lists() -> Iterator[str]:
 def _operators() -> Iterator[str]:
     yield "## Operators\n\nThe tightest first.\n\n| operator | meaning |\n|---|---|"
     for usage, meaning in OPERATORS:
-        yield f"| {', '.join(f'`{form}`' for form in re.split(r' {3}', usage))} | {prose(meaning)} |"
+        yield f"| {', '.join(map(_in_table, re.split(r' {3}', usage)))} | {prose(meaning)} |"
+
+
+def _in_table(form: str) -> str:
+    """Code in a cell, where a bar would end it, and a backslash before the bar is shown by some readers."""
+    return f"`{form}`" if "|" not in form else f"<code>{form.replace('|', '&#124;')}</code>"
 
 
 def _grammar() -> Iterator[str]:
