@@ -105,6 +105,8 @@ def command(asked: Asked) -> int:
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
         files = agrad.cli.data.parts.inputs(path)
+        for written in (asked.out, asked.report):
+            agrad.cli.data.parts.keep_apart(written, files)
         work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
         bench = agrad.cli.data.fit_work.FitBench(work, wishes, os.cpu_count() or 1, ends)
         bench.run(bench.prepare)
@@ -157,6 +159,14 @@ def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> t
     for name in (*of_x, *tied):
         if name not in {*open_names(model), *chain.from_iterable(map(open_names, tied.values()))}:
             raise click.UsageError(f"{name} is not in {model}")
+    for name, text in texts_by_name("-D", asked.given).items():
+        if name in (*start, *tied):
+            raise click.UsageError(f"-D {name}={text}: {name} is a parameter, or tied")
+    later = [*tied]
+    for text in tied.values():
+        if twice := [name for name in open_names(text) if name in later]:
+            raise click.UsageError(f"--tied: {twice[0]} is tied, and may be used only in what is tied after it")
+        later.pop(0)
     if asked.method is not None and not of_x:
         raise Wrong("--errors is for columns that have uncertainties", again("--sigma-x", "x=0.1"))
     if of_x and asked.sigma is None:

@@ -23,7 +23,6 @@ from agrad.cli.output import note
 from agrad.cli.terminal import handled, shown
 from agrad.cli.terminal.progress import on_terminal
 from agrad.engine.compile.registry import AUTO, CHOICES, described
-from agrad.engine.errors import AgradError
 from agrad.grammar.files import replacing
 
 TO = ("csv", "jsonl", "npy", "npz", "arrow", "parquet")  # formats of the output
@@ -170,10 +169,7 @@ def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable
     """Write one table, to a file or to standard output. Raises AgradError, click.UsageError."""
     written = agrad.cli.data.writers.form_for(to.path, to.as_json, to.to)
     to.require_text(written)
-    with suppress(OSError, ValueError):
-        if to.path is not None and data != "-" and os.path.samefile(data, os.path.expanduser(to.path)):
-            message = f"{to.path} holds the data, and the results would overwrite it: choose another name"
-            raise AgradError("file", message)
+    agrad.cli.data.parts.keep_apart(to.path, [data] if data != "-" else [])
     sessions = agrad.cli.data.request.Sessions(ask, ends)
     session = sessions.first
     stream = sys.stdin.buffer if data == "-" else None

@@ -25,7 +25,7 @@ from agrad.engine.ops.solvers.least_squares import Fit, Within, fit
 from agrad.engine.ops.solvers.losses import Loss
 from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
-from agrad.engine.values import Array, np
+from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.fitting import leaves_of, with_tied
 from agrad.grammar.commands.plot.command import Drawn, of_sets
 from agrad.grammar.files import replacing
@@ -82,6 +82,8 @@ class FitBench(Bench):
                 )
                 raise AgradError("domain", f"--bounds: those of {name} end before they begin", fixes=fixes)
         loss = Loss(wishes.loss[0], _number("--beyond", wishes.loss[1])) if wishes.loss is not None else None
+        if loss is not None and not 0.0 < loss.scale < np.inf:
+            raise AgradError("domain", f"--beyond is positive and finite, not {format_number(loss.scale)}")
         self.within = Within.of(ranges, loss)  # type: ignore[arg-type]
 
     def prepare(self) -> None:

@@ -60,6 +60,15 @@ def inputs(path: str) -> list[str]:
     return require_files(path)
 
 
+def keep_apart(written: str | None, files: Sequence[str]) -> None:
+    """Raise AgradError of kind `file` where a result would overwrite the data."""
+    for file in files if written is not None else ():
+        with suppress(OSError, ValueError):
+            if os.path.samefile(file, os.path.expanduser(written or "")):
+                message = f"{written} holds the data, and the results would overwrite it: choose another name"
+                raise AgradError("file", message)
+
+
 def planned(path: str, files: Sequence[str], form: str, most: float) -> list[Part]:
     """The parts in the order of the rows: Parquet files of more than `most` bytes are divided at row groups.
 

@@ -311,12 +311,14 @@ def in_logarithm(node: Node, order: Sequence[Node]) -> list[str]:
     """What to write instead of the logarithm of a sum of exponentials, of which a node is one: `softplus(x)`."""
     text = node.origin.text if node.op is OPS["exp"] and node.origin is not None else ""
     called = _CALL.match(without_brackets(text))
-    users = [one for one in order if node in one.inputs]
+    users = [one for one in order if any(x is node for x in one.inputs)]
     if called is None or not is_balanced(called[3]) or len(users) != 1 or users[0].op is None:
         return []
     first = users[0]
     logs = [one for one in order if one.op is OPS["log"] and one.inputs[0] is first]
-    if first.op is OPS["log1p"] or (logs and first.op is OPS["add"] and 1.0 in first.inputs):
+    if first.op is OPS["log1p"] or (
+        logs and first.op is OPS["add"] and any(type(x) is float and x == 1.0 for x in first.inputs)
+    ):
         return [f"softplus({called[3]})   is log(1 + exp({called[3]})), without overflow"]
     if logs and first.op is OPS["sum"] and not first.shape:
         return [f"logsumexp({called[3]})   is log(sum(exp({called[3]}))), without overflow"]

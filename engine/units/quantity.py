@@ -13,7 +13,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.units.infer import Inference, behind
-from agrad.engine.units.unit import Unit, named, quotient, read
+from agrad.engine.units.unit import Unit, named, quotient, read, si
 from agrad.engine.values import Value, np, shape_of
 
 ONE = Unit({}, read("rad").factor, {})
@@ -234,6 +234,6 @@ def note_gradients(root: Node, targets: Iterable[Node], fresh: bool) -> None:
 def keep(node: Node, alias: Node, is_difference: bool = False) -> None:
     """Give another node the same unit, without the zero of its scale if it is a difference."""
     found = infer([node])[0]
-    found = found._replace(zero=None) if found is not None and is_difference else found
+    found = si(found.dim) if found is not None and found.zero is not None and is_difference else found
     if found is not None and (found.symbols or found.zero is not None):
         alias.recorded, alias.unit = True, found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
 from agrad.engine.autodiff.transforms import derivatives
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.function import argument_names
 from agrad.engine.ops.solvers.functions import zeros_of
 from agrad.engine.values import format_number
@@ -21,7 +22,7 @@ from agrad.grammar.commands.registry import Call, Session, command
 from agrad.grammar.results import Printed, Shown, Studied
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, meaning
 from agrad.grammar.runtime.operations import as_array
-from agrad.grammar.syntax.ast import loads
+from agrad.grammar.syntax.ast import Name, loads
 
 
 @command(operands=EXPRESSION, options={"to": DRAWN["to"], "title": DRAWN["title"]})
@@ -40,9 +41,10 @@ def _study(session: Session, call: Call) -> None:
     path_of(call)
     low, high = ends(call, "low", "high")
     if len(call.values) != 1:
-        raise AgradError("arity", "study takes one function", labels=[Label(call.span)], fixes=["help study"])
+        raise call.wrong("arity", f"study: it is of one function, and here are {len(call.values)}")
     (closure,) = call.values
     names: tuple[str] = closure.definition.parameters
+    require_numbers(session, call, (low, high))
     with aside(session):
         found = studied(closure, low, high)
     session.emit(Studied(found, "text", (*names, closure.__name__)))
@@ -61,10 +63,11 @@ def _area(session: Session, call: Call) -> None:
     """
     low, high = ends(call, "low", "high")
     if len(call.values) > 2:
-        raise call.wrong(
-            "arity", f"area: it is between two curves, or one and the axis, and here are {len(call.values)}"
-        )
+        message = f"area: it is between two curves, or one and the axis, and here are {len(call.values)}"
+        raise call.wrong("arity", message)
     note_constants(session, call, call.values[0].definition.parameters)
+
+    require_numbers(session, call, (low, high))
 
     def gap(x: Any) -> Any:
         above, *below = (as_array(closure(x)) for closure in call.values)
@@ -85,6 +88,19 @@ def _area(session: Session, call: Call) -> None:
     session.emit(Printed(f"{what} at {name} = {crossings}" if crossings else f"{what} nowhere in between"))
     session.last = (area,)
     session.emit(Shown(area))
+
+
+def require_numbers(session: Session, call: Call, ends: tuple[float, float]) -> None:
+    """Raise AgradError where the value of what is drawn is a function, as in `area f for x in 0..1`."""
+    for closure in call.values:
+        with aside(session), suppress(AgradError):
+            if callable(closure(sum(ends) / 2)):
+                text, (name,) = closure.__name__, closure.definition.parameters
+                message = f"{text} is a function: a curve has one number at each point"
+                break
+    else:
+        return
+    raise call.wrong("shape", message, f"{text}({name})")
 
 
 @command(operands=EXPRESSION, options={"at": VALUE})
@@ -109,11 +125,8 @@ def _tangent(session: Session, call: Call) -> None:
     if not math.isfinite(slope) or nearer > max(0.5 * near, 1e-6 * abs(slope)) or nearer != nearer:
         raise call.wrong("domain", f"tangent: {text} has no slope at {name} = {what}")
     meets = value - slope * place
-    signs, slope_of, rest = (
-        "-" if slope < 0 else "",
-        *(format_number(abs(x), settings.precision) for x in (slope, meets)),
-    )
-    line = signs + (name if slope_of == "1" else f"{slope_of}*{name}")
+    steep, rest = (format_number(abs(x), settings.precision) for x in (slope, meets))
+    line = "-" * (slope < 0) + (name if steep == "1" else f"{steep}*{name}")
     line += f" {'-' if meets < 0 else '+'} {rest}" if meets else ""
     session.emit(Printed(f"y = {line if slope else format_number(value, settings.precision)}"))
     there = (format_number(x, settings.precision) for x in (value, slope))
@@ -135,6 +148,10 @@ def _function(session: Session, call: Call) -> tuple[Callable[[Any], Any], str]:
     scopes = call.names, session.names
     names = [name for name in dict.fromkeys(one.id for one in loads(definition.tree)) if name not in CONSTANTS]
     free = [name for name in names if meaning(name, scopes, None) is None]
+    if free and isinstance(definition.tree, Name):  # a function that is not there, rather than the line y = x
+        problem = session.machine.unknown(free[0], call.operand(0).span)
+        problem.fixes = [Hint(f"{free[0]}(x) = x^2   defines it")]
+        raise problem
     if not free:
         value = function()
         if callable(value):

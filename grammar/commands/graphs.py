@@ -323,7 +323,8 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
         problem = session.machine.unknown(name, span)
         if isinstance(problem.facts, UnknownName) and not problem.facts.close:
             text = call.node.span.text
-            problem.fixes = [f"var{text[3:]}" if text.startswith("set ") else Hint(f"var {name} = …   makes a leaf")]
+            fix = f"var{text[3:]}" if text.startswith("set ") else Hint(f"var {name} = …   makes a leaf")
+            problem.fixes = [" ".join(text.replace("=", " ").split()) if name in SETTABLE else fix]
         raise problem
     if isinstance(target, Tensor) and target.node.op is None:
         return target

@@ -31,8 +31,8 @@ def _based(sign: str, x: float) -> str:
 
 def _fraction(x: float) -> str:
     """The simplest fraction that is x but for rounding. Raises AgradError of kind `domain`."""
-    found = Fraction(x).limit_denominator(_SIMPLE) if math.isfinite(x) else Fraction(0)
-    if not abs(float(found) - x) <= 4 * math.ulp(x):
+    found = Fraction(x).limit_denominator(_SIMPLE) if math.isfinite(x) else None
+    if found is None or abs(float(found) - x) > 4 * math.ulp(x) or (x and not found):
         reason = f"{format_number(x)} is no fraction with a denominator up to {_SIMPLE}"
         raise AgradError("domain", reason)
     return str(found)

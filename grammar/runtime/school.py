@@ -76,8 +76,11 @@ def prime(value: Any, order: int) -> Any:
     """`f'`, a function; `y'` of a value, by the one leaf that it was computed from. Raises AgradError."""
     if callable(value):
 
-        def made(x: Any) -> Any:
-            return derivative(value, order, x)
+        def made(*args: Any, **keywords: Any) -> Any:
+            if len(args) != 1 or keywords:
+                told = f"{made.__name__} is the derivative of a function of one number, and got {len(args)}"
+                raise AgradError("arity", told, fixes=["help grad"])
+            return derivative(value, order, *args)
 
         made.__name__ = f"{getattr(value, '__name__', 'f')}{chr(39) * order}"
         return made

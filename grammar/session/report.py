@@ -82,7 +82,8 @@ def of_session(session: Session) -> list[Section]:
     """What was measured, the results and the latest fit. Raises AgradError of kind `grad` where there is nothing."""
     known = {name: x for name, x in session.names.items() if isinstance(x, Tensor) and not name.startswith("_")}
     results = {name: x for name, x in known.items() if not x.is_leaf and sources(x)}
-    fitted = [x for x in session.fit.parameters if sources(x)] if session.fit is not None else []
+    given = session.fit.parameters if session.fit is not None else ()
+    fitted = [x for x in given if isinstance(x, Tensor) and sources(x)]
     every = {x.node: x for value in parts_of([*known.values(), *fitted]) for x in sources(value, fitted)}
     behind = {node: every[node] for node in sorted(every, key=by_seq)}
     found = []

@@ -21,6 +21,7 @@ from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label, Note
 from agrad.engine.program.trace import gradients
+from agrad.engine.units.quantity import plain_only
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import SCHOOL
@@ -28,7 +29,21 @@ from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, loads, replaced, standing_for
+from agrad.grammar.syntax import units
+from agrad.grammar.syntax.ast import (
+    Call,
+    Conversion,
+    List,
+    Name,
+    Quantity,
+    Starred,
+    String,
+    Tuple,
+    loads,
+    nodes,
+    replaced,
+    standing_for,
+)
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import settled
 from agrad.lazy import pattern
@@ -104,13 +119,22 @@ class Rowwise(Session):
 
     def read(self, text: str) -> None:
         """Parse the expression, in which a column of any name may stand in quotes or backticks. Raises AgradError."""
-        expression = self._read(parse_expression, Source("expression", _BACKTICKS.sub(r'"\1"', text)))
+        expression = self._parsed("expression", _BACKTICKS.sub(r'"\1"', text))
         self.by = ""  # the column by which it is differentiated before all else; none if empty
         self.text, self.span = text, expression.span
         self.draws = draws(text)
         self.random_state: Any = None  # with which the random numbers of each row begin
         self.numbers: dict[str, float] = {}  # the constants that are numbers
         self._use(expression)
+
+    def _parsed(self, name: str, text: str) -> Any:
+        """The tree of an expression, in which names behind numbers are those of columns: rows have no units."""
+        tree = self._read(parse_expression, Source(name, text))
+        written = [one for one in nodes(tree) if isinstance(one, Quantity | Conversion)]
+        for one in written:
+            if isinstance(one, Conversion) or "°" in one.unit:
+                raise AgradError("unit", "the rows of a table are numbers without units", labels=[Label(one.span)])
+        return units.bound(tree, {name for one in written for name in units.names_in(one.unit)})
 
     def seed(self, seed: int) -> None:
         """Let the random numbers be those of a seed: of the constants, and of each row."""
@@ -124,8 +148,7 @@ class Rowwise(Session):
         """Let names stand for expressions, each of which may have those before it. Raises AgradError."""
         ties: dict[str, Any] = {}
         for name, text in texts.items():
-            tree = self._read(parse_expression, Source(name, text))
-            ties[name] = replaced(tree, standing_for(ties))
+            ties[name] = replaced(self._parsed(name, text), standing_for(ties))
         self._use(replaced(self.expression, standing_for(ties)))
 
     def name_columns(self, known: Collection[str]) -> None:
@@ -166,6 +189,7 @@ class Rowwise(Session):
         """Give a name the value of an expression, the same for every row. Raises AgradError."""
         require_free(name)
         self.names[name] = value = self.evaluate(text, is_given=True)
+        plain_only([value], "a row")
         if isinstance(value, float):
             self.numbers[name] = value
 

@@ -447,7 +447,7 @@ class Builder:
         right = s.Tuple((u.value if unit else u, *parameter[1:2]), span=self.span(u, parts[-1]))
         span = self.span(value, parts[-1])
         made = s.Binary(f"± {kind}", value, right, None, span=span)
-        return s.Quantity(made, unit, span=self.span(value, u)) if unit else made
+        return s.Quantity(made, unit, span=span) if unit else made
 
     def scaled(self, parts: Parts) -> s.Binary:
         """`(3.14 ± 0.01)e2`."""

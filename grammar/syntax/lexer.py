@@ -75,7 +75,7 @@ LEIBNIZ = (
 PARTIAL = r"∂(?P<order>[²³]?)(?P<of>[^\W\d]\w*)/∂(?P<by>[^\W\d]\w*?)(?P=order)(?!\w)"
 _LET = r"[ \t]+[^\W\d]\w*[ \t]*(?:\([\w, \t]*\)[ \t]*)?:?=(?!=)"
 # A `%` behind which no operand follows, and the `of` behind one.
-_PERCENT = r"%(?=[ \t]*(?:[\r\n;#),\]]|\Z|[*/](?!%)|of[ \t]+[\w.(]))"
+_PERCENT = r"%(?=[ \t]*(?:[\r\n;#),\]]|\Z|[*/](?!%)|of[ \t]+[\w.(]|(?:as|to)\b))"
 _MAGIC = r"(%{1,2}[a-z]\w*)([^\r\n]*)"
 FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
 # What may follow the expression in the braces of an f-string.
@@ -670,6 +670,9 @@ class _Scanner:
         if raised is not None and syntax.implied.is_function(raised[1]):  # `sin⁻¹ t`
             return None
         end = syntax.units.end_of_unit(self.text, self.position, {*keywords.RESERVED, *self.options})
+        is_inch = self.text[self.position : end].strip() == "in"
+        if is_inch and self.inside and re.match(r"[ \t]*(?:#|\r?\n)", self.text[end : end + 80]):
+            return None  # what it may be in follows on the next line
         return self.token("UNIT", end) if end > self.position else None
 
     # Brackets and signs

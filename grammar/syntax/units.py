@@ -16,7 +16,9 @@ _FACTOR = re.compile(rf"{_WORD}(?![(\[]|[^\W⁰¹²³⁴⁵⁶⁷⁸⁹]){unit.P
 # A power that is none of a unit would be one of the number with the unit: `3 m^n`.
 _ENDS = re.compile(r"(?![\w(\[.'\"])(?![ \t]*=(?!=))(?![ \t]*(?:\(|\^|\*\*))")
 # Behind a number `in` is the inch where no list follows.
-_INCH = re.compile(r"[ \t]*(?:$|[\n)\],;#+*/^<>=!]|to\b)")
+_INCH = re.compile(
+    r"[ \t]*(?:$|[\n)\],;#+*/^<>=!:]|-(?![^\n]*\.\.)|(?:and|or|else|if|for)\b|to[ \t]+[°A-Za-zµμΩ\u2126Å])"
+)
 
 
 def end_of_unit(text: str, start: int, reserved: Collection[str]) -> int:

@@ -101,10 +101,10 @@ class _Studied:
             raise AgradError("domain", f"study: the function jumps, or ends, at more than {_PIECES} places here")
         inverse = self._all(derived(body, lambda y, *_: 1.0 / y[0]))
         self.found = {"poles": inverse, **dict(zip(_WORDS, map(self._all, self.bodies), strict=True))}
-        poles = [x if abs(x) > _TINY else 0.0 for x in inverse.places if self._is_pole(x)]
+        poles = [x if abs(x) > _TINY else 0.0 for x in sorted([*inverse.places, *inverse.broken]) if self._is_pole(x)]
         self.poles = [x for before, x in pairwise([-inf, *poles]) if x - before > _SAME * self.length]
         self.edges, self.kinks = (self._apart(places, self.poles) for places in (self.edges, self.kinks))
-        self.kinks += self._apart(self.found["extrema"].broken, self.cuts)
+        self.kinks += self._apart([*self.found["extrema"].broken, *self.found["zeros"].broken], self.cuts)
         self.jumps = [x for x in self.kinks if self._is_held(x, 0)]
 
     @property

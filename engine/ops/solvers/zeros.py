@@ -402,9 +402,10 @@ class Search:
 
     def _crossing(self, a: _Place, b: _Place) -> None:
         """Take the zero at which the function changes its sign, unless it jumps there."""
-        (low, f0, _), (high, f1, _) = a, b
-        x = _bisected(self.f, low, high)
-        if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), self.noise(x, 0.0)):
+        (low, f0, d0), (high, f1, d1) = a, b
+        x, way = _bisected(self.f, low, high), f1 - f0
+        is_jump = max(d0 * way, d1 * way) < 0.0  # on both sides it goes away from what is on the other one
+        if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), 0.0 if is_jump else self.noise(x, 0.0)):
             self.found[x] = not abs(self.slope(x)) > 1e-6 * abs((f1 - f0) / (high - low))
         else:
             self.broken.append(x)

@@ -202,6 +202,11 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
         (["--tied", "a=2*b"], "--tied: a is a parameter of --over, too", ""),
         (["--sigma-x", "a=2", "--sigma", "1"], "--sigma-x: a is a parameter, and no column", ""),
         (["--tied", "q=2*b"], "q is not in a*exp(-b*t)", ""),
+        (["-D", "a=5"], "-D a=5: a is a parameter, or tied", ""),
+        (["--tied", "t=2*q", "--tied", "q=b"], "--tied: q is tied, and may be used only in what is tied after it", ""),
+        (["--loss", "huber", "--beyond", "-1"], "--beyond is positive and finite, not -1", ""),
+        (["--sigma", "5 cm"], "d.csv has no column cm", ""),
+        (["-o", "d.csv"], "d.csv holds the data, and the results would overwrite it", ""),
         (["--sigma-x", "t=-1", "--sigma", "1"], "--sigma-x t: an uncertainty is a number that is 0 or positive", ""),
     ],
 )

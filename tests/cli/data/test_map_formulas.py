@@ -37,6 +37,19 @@ def test_a_whole_column_is_as_an_array(name):
     assert np.isnan(found.value(name))
 
 
+@each("words, out, told", [
+    (["2x + 3 y"], "value\n8\n18\n1\n", ""),
+    (["x + 2 km"], "", "t.csv has no column km"),
+    (["x", "--where", "x > 4 km"], "", "t.csv has no column km"),
+    (["x to km"], "", "the rows of a table are numbers without units"),
+    (["x*c", "-D", "c=3 km"], "", "a row takes numbers without units"),
+])  # fmt: skip
+def test_rows_have_no_units_and_a_name_behind_a_number_is_a_column(inside, tmp_path, words, out, told):
+    (tmp_path / "t.csv").write_text(TABLE)
+    found, said, _ = inside("map", words[0], "t.csv", *words[1:])
+    assert (found, told in said) == (out, True)
+
+
 def test_no_rows_have_no_mean():
     assert Aggregates().value("sum") == 0
     with pytest.raises(ag.AgradError, match="mean of no rows"):

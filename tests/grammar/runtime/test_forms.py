@@ -38,6 +38,8 @@ REFUSED = """
 pi as fraction | 3.141592654 is no fraction with a denominator up to 100000
 inf as hex | inf is not a whole number, which hex, bin and oct write
 nan as fraction | nan is no fraction with a denominator up to 100000
+-inf as fraction | -inf is no fraction with a denominator up to 100000
+5e-324 as fraction | 4.940656458e-324 is no fraction with a denominator up to 100000
 2.0 ± 0.1 as hex | `as hex` writes numbers without an uncertainty
 "a" as hex | `as hex` writes numbers, and this is the text "a"
 5 km as deg | 5 km is a length, in km: that is not converted to deg

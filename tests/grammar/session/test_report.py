@@ -169,6 +169,15 @@ def test_a_program_that_makes_no_pdf_is_told_of(session, tmp_path, monkeypatch):
     assert not Path("r.pdf").exists()
 
 
+def test_a_parameter_that_is_tied_to_a_number_is_reported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = Session()
+    made.record.on = True
+    said("x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]", made)
+    said("fit y ~ a + q*x over a tied q = -0.5 from a=1", made)
+    assert "q = -0.5" in written(made, "r.md")
+
+
 def test_what_is_set_since_is_not_said_to_be_known(session):
     said("set V = 5", session)
     text = written(session, "r.md")

@@ -7,6 +7,7 @@ from rows import each
 
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session
 
 HERE = Path(__file__).parent
@@ -67,6 +68,14 @@ def test_a_fix_keeps_what_was_typed(text, fixes):
     with pytest.raises(AgradError) as problem:
         run(text)
     assert problem.value.fixes == fixes
+
+
+@each("text", ["w = 5 ± 0.1 m uniform", "w = 5 ± 0.1 m t(8)", "def f(a):\n    return a + (2 ± 0.1 mm trapezoid(0.5))"])
+def test_a_distribution_behind_a_unit_is_saved(text):
+    session = Session()
+    session.record.on = True
+    session.run(text)
+    assert text in script(session.record.entries, ".")[0]
 
 
 def test_there_are_60_errors():

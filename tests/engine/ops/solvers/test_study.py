@@ -13,7 +13,9 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.functions import study_of
 
-KNOWN = {name: FUNCTIONS[name].call for name in "sin cos tan exp log sqrt cbrt abs floor where maximum".split()}
+KNOWN = {
+    name: FUNCTIONS[name].call for name in "sin cos tan exp log sqrt cbrt abs floor where maximum atan gamma".split()
+}
 LINES = [line.split(";") for line in (Path(__file__).parent / "studies.txt").read_text("utf-8").splitlines()[1:]]
 
 
