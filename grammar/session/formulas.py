@@ -102,9 +102,10 @@ def _evaluated(machine: Any, definition: Any, names: Mapping[str, Any], wrt: lis
     found |= {one.id: one.span for one in loads(definition.tree)}
     for word in [*found, *wrt]:
         value = known.get(word)
-        if word in known if word not in wrt else isinstance(value, Tensor) and value.requires_grad:
+        is_symbol = word in wrt or (word in bound and isinstance(value, float))  # as the x of d/dx, after x = 1
+        if isinstance(value, Tensor) and value.requires_grad if is_symbol else word in known:
             continue
-        if word in wrt or meaning(word, (), None) is None:
+        if is_symbol or meaning(word, (), None) is None:
             if word in found and word not in bound:
                 refuse_call(word, found[word], names)
             sample = value.value if isinstance(value, Tensor) else value

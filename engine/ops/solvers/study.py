@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, pairwise
-from math import inf, isfinite, nan, nextafter
+from math import inf, isfinite, nan, nextafter, ulp
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
@@ -25,6 +25,7 @@ from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, format_number, np
 
 _CELLS = 1024  # of the interval, at whose ends is looked whether there is a value
+_FARTHEST, _FINEST = 1e30, 1e6  # of the ends: from 0, and apart, in units of the last place
 _PIECES = 100  # of the interval, at most
 _NEAR = (8.0 ** -np.arange(3.0, 13.0)).tolist()  # of its length: how near to a place the limits there are looked for
 _SAME = 1e-9  # of its length: places as near as that are one
@@ -82,6 +83,11 @@ class Study(NamedTuple):
 
 def study(body: Body, same: Array, ends: Range) -> Study:
     """What a function does between two ends. Raises AgradError of kind `domain` where a search is not possible."""
+    size = max(map(abs, ends))
+    if size > _FARTHEST:  # where powers are infinite, so that ends of the domain would be seen
+        raise AgradError("domain", f"study: the ends are within {_FARTHEST:g} of 0")
+    if ends[1] - ends[0] < _FINEST * ulp(size):
+        raise AgradError("domain", "study: there are too few numbers between the ends")
     with np.errstate(all="ignore"):
         return _Studied(body, same, ends).study()
 

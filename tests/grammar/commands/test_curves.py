@@ -126,6 +126,8 @@ def test_the_value_and_the_slope_of_a_tangent() -> None:
         ("f(x, y) = x^2*y; f'(2, 3)", "f' is the derivative of a function of one number, and got 2"),
         ("area 1/x for x in -1..1", "the function is inf at 0"),
         ("study x for x in 2..1", "a range must increase"),
+        ("study x^2 - 2 for x in -1e200..1e200", "the ends are within 1e+30 of 0"),
+        ("study sin(x) for x in 1e16..1e16+100", "too few numbers between the ends"),
         ("plot [1, 2] marks", "marks is for functions over a range"),
     ],
 )

@@ -90,3 +90,10 @@ def test_words_of_the_language_are_no_names():
 
 def test_open_names_are_those_without_a_value():
     assert open_names("sin(x)*pi + b*x") == ["x", "b", "x"]
+
+
+def test_a_formula_has_the_names_that_were_typed():
+    for given in ("x = 1", "x = 1; x1 = 5", "var x = 2", "print 0"):
+        session, said = Session(), []
+        session.run(f"{given}\nd/dx (x^2*y)", lambda result, said=said: said.append(result.text(Session().settings)))
+        assert "2*y*x" in said, given
