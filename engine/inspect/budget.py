@@ -99,7 +99,7 @@ class Budget(NamedTuple):
 
     def parts(self) -> list[str | Grid]:
         """The table, a line for each source, and what follows from it."""
-        unit = f" {self.units[-1][0]}".rstrip() if self.units else ""
+        unit = self.unit
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
         how = ", with correlated sources as one" if self.correlated else ""
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
@@ -112,7 +112,8 @@ class Budget(NamedTuple):
             bias, one, both = (
                 format_number(x, 3) for x in (self.second.bias, abs(more), self.second.with_first(self.u))
             )
-            lines.append(f"second order: bias {bias}, u = {one} {'less' if more < 0.0 else 'more'}, {both} in all")
+            than = "less" if more < 0.0 else "more"
+            lines.append(f"second order: bias {bias}{unit}, u = {one}{unit} {than}, {both}{unit} in all")
         if self.samples is not None:
             lines += self._sampled(self.samples)
         return [self.table(), "\n".join(lines)]
@@ -121,6 +122,11 @@ class Budget(NamedTuple):
         """The same in lines."""
         return in_lines(self.parts())
 
+    @property
+    def unit(self) -> str:
+        """That of the result, behind a number; empty where there are no units."""
+        return f" {self.units[-1][0]}".rstrip() if self.units else ""
+
     def _sampled(self, found: Sampled) -> list[str]:
         low, high, *linear = (
             format_uncertain(x, self.u).split(" ± ")[0]  # to two digits of u
@@ -128,18 +134,23 @@ class Budget(NamedTuple):
         )
         verdict = "holds" if found.holds else "does not hold"
         verdict = f"is undecided at {found.number} samples" if found.holds is None else verdict
-        of = "linear result" if self.second is None else "result of order 2"
+        unit, of = self.unit, "linear result" if self.second is None else "result of order 2"
         return [
-            f"{found.number} samples: mean ± u = {format_uncertain(found.mean, found.u)}, "
-            f"{format_number(100 * self.coverage, 4)} % in {low} to {high}{', the shortest' * found.is_shortest}",
-            f"the {of}, {linear[0]} to {linear[1]}, {verdict} to two digits of u, "
-            f"which is within {format_number(found.tolerance, 3)}",
+            f"{found.number} samples: mean ± u = {format_uncertain(found.mean, found.u)}{unit}, "
+            f"{format_number(100 * self.coverage, 4)} % in {low} to {high}{unit}{', the shortest' * found.is_shortest}",
+            f"the {of}, {linear[0]} to {linear[1]}{unit}, {verdict} to two digits of u, "
+            f"which is within {format_number(found.tolerance, 3)}{unit}",
         ]
 
     def fields(self) -> dict[str, Any]:
         """The budget for JSON; what is not finite, or was not asked for, is null."""
         found = plain_fields(self, "", {})
-        return {"budget": found if self.units else {name: part for name, part in found.items() if name != "units"}}
+        *each, (unit, _) = found.pop("units") or [("", "")]
+        if each:
+            found["unit"] = unit
+            for source, names in zip(found["sources"], each, strict=True):
+                source["unit"], source["sensitivity_unit"] = names
+        return {"budget": found}
 
     def json(self) -> str:
         """One object."""

@@ -8,8 +8,6 @@ from pages import shown_in, started
 
 from agrad.grammar.session.session import Session
 
-pytest.importorskip("fast_sugiyama")
-
 SIZES = [(1280, 800), (1920, 1080), (390, 844)]
 LAYER = "var w = [[0.1, -0.2], [0.3, 0.4], [-0.5, 1e-7]]; var b = [0.1, 0.2, -30.25]"
 NETWORK = f"{LAYER}\nv = [1, 2]\nh = tanh(w@v + b)\nvar u = [1.5, -1, 0.5]\nloss = (sum(u*h) - 0.5)**2"

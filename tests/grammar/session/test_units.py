@@ -1,5 +1,6 @@
 """Units at a prompt: what is shown, what is refused, and that a statement which is refused has changed nothing."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,16 @@ def test_a_budget_has_the_unit_of_each_number():
     rows = [line.split("  ") for line in text.splitlines()]
     assert [cell.strip() for cell in rows[1] if cell][2:] == ["2 m", "0.01 m", "4.895 1/s²", "0.04895 m/s²", "11.2 %"]
     assert "g = 9.79 ± 0.15 m/s²   u = 0.146 m/s²" in text
+    (text,) = run("v = 10 ± 1 m/s; y = 3*v^2; budget y order 2 as json")
+    found = json.loads(text)["budget"]
+    (source,) = found["sources"]
+    assert (found["unit"], source["unit"], source["sensitivity_unit"]) == ("m²/s²", "m/s", "m/s")
+    text, _ = run("v = 10 ± 1 m/s; y = 3*v^2; budget y order 2 samples 10000")
+    assert "second order: bias 3 m²/s², u = 4.24 m²/s² more" in text
+    assert "within 0.5 m²/s²" in text
+    shown = []
+    Session().run("v = 10 ± 1 m/s; budget v*v samples 10000", shown.append)
+    assert shown[-1].axis == "v*v (m²/s²)"
 
 
 def test_a_graph_has_the_units_of_its_values():
