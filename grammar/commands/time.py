@@ -17,6 +17,7 @@ from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import mark_written
+from agrad.engine.errors import AgradError
 from agrad.engine.program.replay import forward
 from agrad.engine.text import align
 from agrad.engine.values import format_number, np
@@ -104,7 +105,10 @@ def _graph_rows(runs: list[Run], roots: list[Node], whole: float, compiled: floa
         rows.append(("  backward pass", walking, _share(walking, whole)))
     else:
         rows.append(("backward pass", _walking(roots), "not part of the statement"))
-    replay = _replaying(roots)
+    try:
+        replay = _replaying(roots)
+    except AgradError as problem:  # as where a number was taken out of the graph
+        return [*rows, ("replay", None, problem.message)]
     ratio = f"{replay / (computing + building):.2g}" if computing + building else "?"
     return [*rows, ("replay", replay, f"forward on the same graph: {ratio} of computing and building it")]
 

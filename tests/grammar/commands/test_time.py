@@ -72,3 +72,17 @@ def test_it_says_how_many_iterations_ran_compiled():
 def test_the_first_array_is_not_blamed_for_loading_numpy(tmp_path):
     first = slow_numpy.said(tmp_path, "time: x = [1, 2]*2").splitlines()[0]
     assert re.fullmatch(r"whole statement +[\d.]+ [mu]s +(one run|median of \d+ runs)", first)
+
+
+def test_a_graph_that_cannot_be_replayed_is_timed_all_the_same(monkeypatch):
+    monkeypatch.setattr(time, "ENOUGH", 0.0)
+    lines = (
+        "t = 0",
+        "for i in range(2):",
+        "    y = sum(w*w); backward y; t += w.grad[0].item(); zero_grad w",
+        "return t",
+    )
+    text = "\n    ".join(["var w = [2, 3]\ndef f():", *lines]) + "\ntime: f()"
+    session, shown = Session(), []
+    session.run(text, lambda result: shown.append(result.text(session.settings)))
+    assert re.search(r"^replay +y cannot be replayed: it was built where the number in .* was 4$", shown[-1], re.M)
