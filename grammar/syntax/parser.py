@@ -53,7 +53,8 @@ def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
                 problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
             place = problem.labels[0].origin
             if not typed(problem.fixes) and isinstance(place, Span):
-                problem.fixes = [*filter(can_be_read, errors.notation.rewritten(place))] or problem.fixes
+                if fixes := [*filter(can_be_read, errors.notation.rewritten(place))]:
+                    problem.fixes, problem.notes = fixes, []  # which list the commands
         raise
 
 
