@@ -52,9 +52,9 @@ def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
             if problem.facts == SyntaxMistake("look-alike"):
                 problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
             place = problem.labels[0].origin
-            if not typed(problem.fixes) and isinstance(place, Span):
-                if fixes := [*filter(can_be_read, errors.notation.rewritten(place))]:
-                    problem.fixes, problem.notes = fixes, []  # which list the commands
+            is_open = not typed(problem.fixes) and isinstance(place, Span)
+            if is_open and (fixes := [*filter(can_be_read, errors.notation.rewritten(place))]):
+                problem.fixes, problem.notes = fixes, []  # which list the commands
         raise
 
 
