@@ -308,7 +308,8 @@ def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequ
         return
     gains = [found.covariance @ fit_quality.weighed(table[:-1], sigma) for table, _, sigma in found.points()]
     ends = np.cumsum([x.size for x in values])[:-1]
-    rows = [part for part, x in zip(np.split(np.concatenate(gains, axis=1), ends), values, strict=True) if x in leaves]
+    split = zip(np.split(np.concatenate(gains, axis=1), ends), values, strict=True)
+    rows = [part for part, x in split if x.node.uncertainty is not None]
     derived(leaves, y, np.concatenate(rows))
 
 

@@ -64,7 +64,8 @@ def of_points(
         left = variance - of_model
         with np.errstate(all="ignore"):
             columns["standardized"] = np.where(left > 1e-9 * variance, residual / np.sqrt(np.maximum(left, 0.0)), nan)
-            columns["leverage"] = of_model / variance
+            gain = np.einsum("in,in->n", slopes, weighed(found.covariance @ slopes, sigma))
+            columns["leverage"] = gain / variance if sigma is None else gain
     else:
         _, columns["weight"], bend = found.loss.of(whitened(residual, sigma))
     halves = {"confidence": np.sqrt(np.maximum(of_model, 0.0)), "prediction": np.sqrt(of_model + variance)}
