@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agrad.cli.data.fit_work import FitBench, Wishes
     from agrad.engine.core.tensor import Tensor
     from agrad.engine.ops.solvers.least_squares import Fit
-    from agrad.grammar.session.report import Section, Writer
+    from agrad.grammar.session.report import Section
 
 
 class Asked(Options):
@@ -100,7 +100,8 @@ def command(asked: Asked) -> int:
     formulas, wishes = _wishes(asked, model, measured, texts_by_name("--over", start))
     require_readable(asked.reading)
     limit_memory(asked.limits.memory, statements=False)
-    write_report = _writer(asked.report) if asked.report is not None else None
+    writer = partial(agrad.grammar.session.report.writer, fix=partial(again, "--report"))
+    write_report = writer(asked.report) if asked.report is not None else None
     if asked.out is not None:
         agrad.cli.data.writers.form_for(asked.out, False)
     with ExitStack() as stack:
@@ -120,7 +121,8 @@ def command(asked: Asked) -> int:
             return 1
         if asked.out is not None:
             bench.run(partial(bench.write, found, asked.out))
-        told = bench.run(lambda: _told(asked, found))
+        intervals = bench.run(lambda: profile(found, asked.coverage)) if asked.profile else ()
+        told = Told(found, asked.coverage, intervals, is_alone=False, has_points=asked.points)
         bench.run(lambda: printed(Estimated(told)))
         if write_report is not None and asked.report is not None:
             sections = bench.run(lambda: _sections(asked, bench, told, values, (measured, model)))
@@ -136,7 +138,7 @@ def _fitted(
     constants = texts_by_name("-D", asked.given)
     ask = agrad.cli.data.request.Asked(formulas, False, constants, wrt, where=asked.where)
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
-    with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
+    with agrad.cli.data.request.advised():
         work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
         bench = agrad.cli.data.fit_work.FitBench(work, wishes, os.cpu_count() or 1, ends)
         bench.run(bench.prepare)
@@ -173,8 +175,11 @@ def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> t
     of_x, tied = texts_by_name("--sigma-x", asked.of_x), texts_by_name("--tied", asked.tied)
     _require_apart({"--over": start, "--tied": tied, "--sigma-x": of_x, "-D": texts_by_name("-D", asked.given)})
     known = [*open_names(model), *chain.from_iterable(map(open_names, tied.values()))]
-    if unknown := [name for name in (*of_x, *tied) if name not in known]:
+    if unknown := [name for name in of_x if name not in known]:
         raise click.UsageError(f"{unknown[0]} is not in {model}")
+    bounds = texts_by_name("--bounds", asked.bounds, "NAME=LOW..HIGH")
+    if unknown := [name for name in bounds if name not in start]:
+        raise click.UsageError(f"--bounds: {unknown[0]} is no parameter of --over")
     for place, text in enumerate(tied.values()):
         if later := [name for name in open_names(text) if name in [*tied][place:]]:
             raise click.UsageError(f"--tied: {later[0]} is tied, and may be used only in what is tied after it")
@@ -190,7 +195,7 @@ def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> t
     formulas |= {work.SIGMA: asked.sigma} if asked.sigma is not None else {}
     formulas |= {f"{work.OF_X}{x}": u for x, u in of_x.items()}
     how = asked.loss, asked.beyond, asked.method or "orthogonal", has_bends, asked.coverage
-    return formulas, work.Wishes(start, _bounds(asked, start), tied, *how)
+    return formulas, work.Wishes(start, bounds, tied, *how)
 
 
 def _require_apart(texts: dict[str, dict[str, str]]) -> None:
@@ -198,17 +203,6 @@ def _require_apart(texts: dict[str, dict[str, str]]) -> None:
     for (one, names), (other, others) in combinations(texts.items(), 2):
         if twice := [name for name in names if name in others]:
             raise click.UsageError(f"{one} and {other} both have {twice[0]}")
-
-
-def _writer(path: str) -> Writer:
-    """What writes a report. Raises AgradError of kind `file`, with whole lines as its fixes."""
-    return agrad.grammar.session.report.writer(path, partial(again, "--report"))
-
-
-def _told(asked: Asked, found: Fit) -> Told:
-    """The fit with all that is asked to be said of it."""
-    intervals = profile(found, asked.coverage) if asked.profile else ()
-    return Told(found, asked.coverage, intervals, is_alone=False, has_points=asked.points)
 
 
 def _sections(
@@ -227,19 +221,6 @@ def _sections(
         report.of_fit([f"{measured} ~ {model}"], told, free, bench.picture(found, measured, model)),
         *report.closing(typed("fit", *Line.typed().words)),
     ]
-
-
-def _bounds(asked: Asked, known: Collection[str]) -> dict[str, tuple[str, str]]:
-    """The texts of the ends in --bounds. Raises click.UsageError."""
-    found: dict[str, tuple[str, str]] = {}
-    for name, text in texts_by_name("--bounds", asked.bounds, "NAME=LOW..HIGH").items():
-        low, dots, high = text.partition("..")
-        if not dots:
-            raise Wrong(f"--bounds: {name} has one end", again("--bounds", f"{name}={text}..inf"))
-        if name not in known:
-            raise click.UsageError(f"--bounds: {name} is no parameter of --over")
-        found[name] = low, high
-    return found
 
 
 def _without_start(name: str, start: list[str], asked: Sequence[str]) -> Wrong:

@@ -45,7 +45,7 @@ class Wishes(NamedTuple):
     """
 
     start: Mapping[str, str]
-    bounds: Mapping[str, tuple[str, str]]
+    bounds: Mapping[str, str]
     tied: Mapping[str, str]
     loss: str | None
     beyond: str | None
@@ -85,7 +85,9 @@ class FitBench(Bench):
         """The bounds of a parameter. Raises AgradError or click.UsageError."""
         if name not in self.wishes.bounds:
             return -np.inf, np.inf
-        first, last = self.wishes.bounds[name]
+        first, dots, last = (text := self.wishes.bounds[name]).partition("..")
+        if not dots:
+            raise Wrong(f"--bounds: {name} has one end", again("--bounds", f"{name}={text}..inf"))
         low, high = (_number(f"--bounds {name}={first}..{last}", end) for end in (first, last))
         turned = partial(again, "--bounds", f"{name}={last}..{first}")
         require_ends(name, low, high, TYPED, turned, f"-D {name}={first} instead of --over holds it")
@@ -163,7 +165,7 @@ class FitBench(Bench):
         self.at(found.values)
         for piece in self._every_piece():
             table, y, sigma = self.rows(piece)
-            of = of_points(found, table, y, sigma, self.wishes.coverage)
+            of = of_points(found, table, y, sigma)
             half = of["confidence_high"] - of["predicted"]
             x = piece.columns[names[0]] if len(names) == 1 else np.zeros(piece.rows)
             u = np.zeros(piece.rows) if sigma is None else np.broadcast_to(sigma, piece.rows)

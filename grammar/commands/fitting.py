@@ -196,7 +196,14 @@ def _fit(session: Session, call: Call) -> None:
     for name, value in zip([*asked.names, *asked.tied], [*values, *others], strict=True):
         session.machine.bind(call.names, name, value)
     latest, *rest = [
-        last_fit(model, [*values, *others], _dof(found), call.operand(2 * place + 1).span.text, one.y, _deviations(one))
+        last_fit(
+            model,
+            [*values, *others],
+            _dof(found),
+            call.operand(2 * place + 1).span.text,
+            one.y,
+            one.sigma if np.ndim(one.sigma) < 2 else np.sqrt(np.diag(one.sigma)),
+        )
         for place, (model, one) in enumerate(zip(asked.models, data, strict=True))
     ]
     remember_entry(vars(session), "fit")
@@ -259,11 +266,6 @@ def _joined(xs: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
         own, rest = rest[: size_of(shape)], rest[size_of(shape) :]
         found.append(OPS["stack"].call(own) if shape else own[0])
     return found
-
-
-def _deviations(data: Data) -> Any:
-    """The standard uncertainties of what was measured."""
-    return data.sigma if np.ndim(data.sigma) < 2 else np.sqrt(np.diag(data.sigma))
 
 
 def _dof(found: Fit) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite, nan, sqrt
+from math import inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
-from agrad.engine.ops.solvers.least_squares import Fit, Some, Within, minimum
+from agrad.engine.ops.solvers.least_squares import LEAST, Fit, Some, Within, searched
 from agrad.engine.ops.solvers.sums import Covariance
 from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, format_number, np
@@ -98,7 +98,8 @@ class Told(NamedTuple):
         else:
             parts += found.parts()
         if self.intervals:
-            ends = [[format_number(end, 6) for end in pair] for pair in self.intervals]
+            known = zip(self.intervals, found.u, strict=True)
+            ends = [[format_number(end, _digits(end, u)) for end in pair] for pair, u in known]
             rows = [[name, *pair] for name, pair in zip(found.names, ends, strict=True)]
             parts += ["", Grid([[f"profile, {100 * self.coverage:g} %", "low", "high"], *rows], [1, 2])]
         return parts
@@ -122,6 +123,11 @@ class Told(NamedTuple):
             **({"profile": dict(zip(self.found.names, self.intervals, strict=True))} if self.intervals else {}),
             **({"points": self.points()} if self.has_points else {}),
         }
+
+
+def _digits(end: float, u: float) -> int:
+    """Six, or those that two digits of the uncertainty need."""
+    return 3 + int(max(log10(abs(end) / u), 3.0)) if u > 0.0 and end != 0.0 and isfinite(end) else 6
 
 
 def _variance(found: Fit, sigma: Any) -> Any:
@@ -203,6 +209,6 @@ def _least(found: Fit, place: int, value: float, near: Array) -> tuple[float, Ar
     some = Some(found.passes, start, free)
     if free.any():
         within = Within(found.within.low[free], found.within.high[free])
-        start = some.whole(minimum(some, start[free], within))
+        start = some.whole(searched(some, start[free], within, LEAST)[0])
     chi2 = float(np.sum(found.passes.at(start)[:, -1] ** 2))
     return (chi2 if isfinite(chi2) else inf), start

@@ -26,7 +26,7 @@ from agrad.engine.values import Array, Value, format_number, format_uncertain, f
 _MOST = 2000  # evaluations
 CLOSE = 3e-13  # relative step at which the last search ends
 _NEAR = 0.1  # relative distance that it may go
-_LEAST, _ENOUGH = 1e-15, 1e-9  # relative changes, with which a search in all data, and in a sample, ends
+LEAST, _ENOUGH = 1e-15, 1e-9  # relative changes, with which a search in all data, and in a sample, ends
 _LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
 _TOLD = ("p_value", "aic", "bic")  # of the statistics, in JSON
@@ -281,26 +281,20 @@ def fit(
         if not result.problem:
             return result
     if within.loss is not None:  # from far away a loss may have no slope
-        near, _ = _searched(_Passes(total, None), first, within, _ENOUGH)
+        near, _ = searched(_Passes(total, None), first, within, _ENOUGH)
         return _ended(passes, passes, near, within, list(names), sizes)
     return result
 
 
 def _ended(search: _Passes, passes: _Passes, start: Array, within: Within, names: list[str], sizes: Array) -> Fit:
     """The fit at which a search ends, settled in all data."""
-    p, is_found = _searched(search, start, within, _LEAST if search is passes else _ENOUGH)
+    p, is_found = searched(search, start, within, LEAST if search is passes else _ENOUGH)
     p, free, is_settled = _settled_within(passes, p, within)
     found = _result(passes, p, free, is_settled or (is_found and search is passes), names, sizes)
     return found._replace(within=within)
 
 
-def minimum(passes: Some, start: Array, within: Within) -> Array:
-    """The parameters at the minimum near a start."""
-    found, _ = _searched(passes, start, within, _LEAST)
-    return found
-
-
-def _searched(passes: _Passes | Some, start: Array, within: Within, least: float) -> tuple[Array, bool]:
+def searched(passes: _Passes | Some, start: Array, within: Within, least: float) -> tuple[Array, bool]:
     """The parameters at which SciPy's search ends, with changes below `least`, and whether it has converged.
 
     Its method `lm` knows no bounds: it takes no step beyond them. Where that stops it before a minimum, `trf` goes on.

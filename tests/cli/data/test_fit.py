@@ -211,7 +211,7 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
         (["--points"], "--points is for --json", "--points --json"),
         (["--tied", "a=2*b"], "--over and --tied both have a", ""),
         (["--sigma-x", "a=2", "--sigma", "1"], "--over and --sigma-x both have a", ""),
-        (["--tied", "q=2*b"], "q is not in a*exp(-b*t)", ""),
+        (["--sigma-x", "q=2", "--sigma", "1"], "q is not in a*exp(-b*t)", ""),
         (["-D", "a=5"], "--over and -D both have a", ""),
         (["--tied", "t=2*q", "--tied", "q=b"], "--tied: q is tied, and may be used only in what is tied after it", ""),
         (["--loss", "huber", "--beyond", "-1"], "--beyond is positive and finite, not -1", ""),
