@@ -76,11 +76,28 @@ def typed(*words: str, of: str = "agrad") -> str:
     return " ".join([of, *map(_quoted, words)])
 
 
-def again(*more: str) -> str:
-    """The command line that was typed, with more words before a `--`."""
+def again(option: str, value: str | None = None) -> str:
+    """The command line that was typed, with an option before a `--`: in place of one that it cannot have beside it.
+
+    That is one that cannot be repeated, or, of an option that can, the part NAME=TEXT of the same name.
+    """
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
-    return typed(*words[:end], *more, *words[end:])
+    known = next(one for one in click.get_current_context().command.params if option in one.opts)
+    part = "(?s)^().*$"
+    if getattr(known, "multiple", False):
+        part = rf"(^|,\s*){re.escape((value or '').partition('=')[0])}\s*=.*?(?=,\s*[^\W\d]\w*\s*=|$)"
+    given, found, is_new = iter(words[:end]), list[str](), True
+    for word in given:
+        name, equals, old = word.partition("=")
+        found.append(word)
+        if name not in known.opts or value is None:
+            is_new = is_new and name not in known.opts
+            continue
+        new, count = re.subn(part, lambda before: before[1] + value, old if equals else next(given, ""), count=1)
+        found[-1:] = [f"{name}={new}"] if equals else [name, new]
+        is_new = is_new and not count
+    return typed(*found, *([option] if value is None else [option, value]) * is_new, *words[end:])
 
 
 def _quoted(word: str) -> str:

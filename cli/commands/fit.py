@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 import click
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agrad.cli.data.fit_work import FitBench, Wishes
     from agrad.engine.core.tensor import Tensor
     from agrad.engine.ops.solvers.least_squares import Fit
-    from agrad.grammar.session.report import Section, Writer
+    from agrad.grammar.session.report import Section
 
 
 class Asked(Options):
@@ -59,6 +59,9 @@ class Asked(Options):
     )
     method: str | None = option("--errors", tuple(METHODS), "How those are used: orthogonal, if nothing is said.")
     where: str | None = option("--where", "EXPR", "Fit only the rows in which this is true.")
+    coverage: float = option(
+        "--coverage", "P", "The coverage of intervals and bands.", type=click.FloatRange(0, 1, True, True), default=0.95
+    )
     profile: bool = flag("--profile", "Intervals by the profile likelihood, too, for a model that is curved.")
     points: bool = flag("--points", "With --json: what is predicted for each row, residuals, leverage and bands.")
     out: str | None = arguments.file_option(
@@ -77,9 +80,10 @@ def command(asked: Asked) -> int:
 
     The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over; -D holds a parameter at a
     number. It prints these with their standard uncertainties and correlations; -o writes what is predicted for each
-    row, its residual, standardized residual and leverage, the 95 % bands of the model and of another measurement, and
-    the derivatives of the parameters by what was measured. DATA is read once for each step, so that it may be larger
-    than memory: a file, a folder of files, or 'data/*.parquet'. The exit code is 1 where the search does not converge.
+    row, its residual, standardized residual and leverage, the bands of the model and of another measurement, and the
+    derivatives of the parameters by what was measured. DATA is read once for each step, so that it may be larger than
+    memory: a file, a folder of files, 'data/*.parquet', or - for standard input. The exit code is 1 where the search
+    does not converge.
 
     \b
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
@@ -94,40 +98,59 @@ def command(asked: Asked) -> int:
     if bare := [name for name in start if name.isidentifier()]:
         raise _without_start(bare[0], start, asked.start)
     formulas, wishes = _wishes(asked, model, measured, texts_by_name("--over", start))
-    constants = texts_by_name("-D", asked.given)
     require_readable(asked.reading)
     limit_memory(asked.limits.memory, statements=False)
-    uncertain = texts_by_name("--sigma-x", asked.of_x)
-    ask = agrad.cli.data.request.Asked(formulas, False, constants, [*wishes.start, *uncertain], where=asked.where)
-    write_report = _writer(asked.report) if asked.report is not None else None
+    writer = partial(agrad.grammar.session.report.writer, fix=partial(again, "--report"))
+    write_report = writer(asked.report) if asked.report is not None else None
     if asked.out is not None:
         agrad.cli.data.writers.form_for(asked.out, False)
-    ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
-    with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
-        files = agrad.cli.data.parts.inputs(path)
+    with ExitStack() as stack:
+        if agrad.cli.data.at_file.is_pipe(path):
+            files, path = [stack.enter_context(agrad.cli.data.at_file.copied(path))], agrad.engine.data.formats.STDIN
+        else:
+            files = agrad.cli.data.parts.inputs(path)
         for written in (asked.out, asked.report):
             agrad.cli.data.parts.keep_apart(written, files)
+        bench, found, values = _fitted(asked, formulas, wishes, path, files)
+        _note_constants(model, {*wishes.start, *wishes.tied, *bench.sessions.constants, *bench.table.names})
+        printed = printer(bench.sessions.first.settings, "json" if asked.as_json else "text")
+        if found.problem and not asked.as_json:
+            raise found.failure("--over with other values starts elsewhere")
+        if found.problem:
+            printed(Estimated(found))
+            return 1
+        if asked.out is not None:
+            bench.run(partial(bench.write, found, asked.out))
+        intervals = bench.run(lambda: profile(found, asked.coverage)) if asked.profile else ()
+        told = Told(found, asked.coverage, intervals, is_alone=False, has_points=asked.points)
+        bench.run(lambda: printed(Estimated(told)))
+        if write_report is not None and asked.report is not None:
+            sections = bench.run(lambda: _sections(asked, bench, told, values, (measured, model)))
+            write_report(asked.report, sections, "Report")
+        return 0
+
+
+def _fitted(
+    asked: Asked, formulas: dict[str, str], wishes: Wishes, path: str, files: Sequence[str]
+) -> tuple[FitBench, Fit, list[Tensor]]:
+    """Where the fit was computed, it, and its parameters. Raises AgradError."""
+    wrt = [*wishes.start, *texts_by_name("--sigma-x", asked.of_x)]
+    constants = texts_by_name("-D", asked.given)
+    ask = agrad.cli.data.request.Asked(formulas, False, constants, wrt, where=asked.where)
+    ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
+    with agrad.cli.data.request.advised():
         work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
         bench = agrad.cli.data.fit_work.FitBench(work, wishes, os.cpu_count() or 1, ends)
         bench.run(bench.prepare)
         bench.run(bench.find_example)
-        found, values = bench.run(bench.fit)
+        return bench, *bench.run(bench.fit)
+
+
+def _note_constants(model: str, known: Collection[str]) -> None:
+    """Note the constants in a model that may be meant as parameters."""
     for name, message in mistaken_constants(model):
-        if name not in {*wishes.start, *wishes.tied, *constants, *bench.table.names}:
+        if name not in known:
             tell(Note(message, fixes=[again("--over", f"{name}=1")]))
-    if found.problem and not asked.as_json:
-        raise found.failure("--over with other values starts elsewhere")
-    printed = printer(bench.sessions.first.settings, "json" if asked.as_json else "text")
-    if found.problem:
-        printed(Estimated(found))
-        return 1
-    if asked.out is not None:
-        bench.run(partial(bench.write, found, asked.out))
-    bench.run(lambda: printed(Estimated(_told(asked, bench, found))))
-    if write_report is not None and asked.report is not None:
-        sections = bench.run(lambda: _sections(asked, bench, found, values, (measured, model)))
-        write_report(asked.report, sections, "Report")
-    return 0
 
 
 def _words(asked: Asked) -> tuple[str, str | None, str]:
@@ -135,8 +158,6 @@ def _words(asked: Asked) -> tuple[str, str | None, str]:
     if len(asked.words) != 2:
         raise click.UsageError("a model and a file are needed")
     model, path = asked.words
-    if path == "-":
-        raise click.UsageError("fit reads its data several times, so that they must be in a file")
     if asked.measured is not None:
         return model, asked.measured, path
     if "~" in model:
@@ -152,89 +173,54 @@ def _words(asked: Asked) -> tuple[str, str | None, str]:
 def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> tuple[dict[str, str], Wishes]:
     """The formulas by their titles, and what is asked of the fit. Raises click.UsageError."""
     of_x, tied = texts_by_name("--sigma-x", asked.of_x), texts_by_name("--tied", asked.tied)
-    if twice := [name for name in of_x if name in (*start, *tied)]:
-        raise click.UsageError(f"--sigma-x: {twice[0]} is a parameter, and no column")
-    if twice := [name for name in tied if name in start]:
-        raise click.UsageError(f"--tied: {twice[0]} is a parameter of --over, too")
-    for name in (*of_x, *tied):
-        if name not in {*open_names(model), *chain.from_iterable(map(open_names, tied.values()))}:
-            raise click.UsageError(f"{name} is not in {model}")
-    for name, text in texts_by_name("-D", asked.given).items():
-        if name in (*start, *tied):
-            raise click.UsageError(f"-D {name}={text}: {name} is a parameter, or tied")
-    later = [*tied]
-    for text in tied.values():
-        if twice := [name for name in open_names(text) if name in later]:
-            raise click.UsageError(f"--tied: {twice[0]} is tied, and may be used only in what is tied after it")
-        later.pop(0)
+    _require_apart({"--over": start, "--tied": tied, "--sigma-x": of_x, "-D": texts_by_name("-D", asked.given)})
+    known = [*open_names(model), *chain.from_iterable(map(open_names, tied.values()))]
+    if unknown := [name for name in of_x if name not in known]:
+        raise click.UsageError(f"{unknown[0]} is not in {model}")
+    bounds = texts_by_name("--bounds", asked.bounds, "NAME=LOW..HIGH")
+    if unknown := [name for name in bounds if name not in start]:
+        raise click.UsageError(f"--bounds: {unknown[0]} is no parameter of --over")
+    for place, text in enumerate(tied.values()):
+        if later := [name for name in open_names(text) if name in [*tied][place:]]:
+            raise click.UsageError(f"--tied: {later[0]} is tied, and may be used only in what is tied after it")
     if asked.method is not None and not of_x:
-        raise Wrong("--errors is for columns that have uncertainties", again("--sigma-x", "x=0.1"))
+        column = next((name for name in open_names(model) if name not in (*start, *tied)), "x")
+        raise Wrong("--errors is for columns that have uncertainties", again("--sigma-x", f"{column}=0.1"))
     if of_x and asked.sigma is None:
         raise Wrong("--sigma-x goes with --sigma: the uncertainty of what was measured", again("--sigma", "0.1"))
     if asked.points and not asked.as_json:
         raise Wrong("--points is for --json", again("--json"), again("-o", "points.csv"))
-    work = agrad.cli.data.fit_work
-    formulas = {work.MODEL: model, work.MEASURED: measured, work.SIGMA: asked.sigma}
+    work, has_bends = agrad.cli.data.fit_work, asked.points or asked.out is not None
+    formulas = {work.MODEL: model, work.MEASURED: measured}
+    formulas |= {work.SIGMA: asked.sigma} if asked.sigma is not None else {}
     formulas |= {f"{work.OF_X}{x}": u for x, u in of_x.items()}
-    known = {title: text for title, text in formulas.items() if text is not None}
-    return known, work.Wishes(start, _bounds(asked, start), tied, _loss(asked), asked.method or "orthogonal")
+    how = asked.loss, asked.beyond, asked.method or "orthogonal", has_bends, asked.coverage
+    return formulas, work.Wishes(start, bounds, tied, *how)
 
 
-def _writer(path: str) -> Writer:
-    """What writes a report. Raises AgradError of kind `file`, with whole lines as its fixes."""
-    words = Line.typed().words
-
-    def fix(other: str) -> str:
-        return typed("fit", *[word.replace(path, other) if word.endswith(path) else word for word in words])
-
-    return agrad.grammar.session.report.writer(path, fix)
-
-
-def _told(asked: Asked, bench: FitBench, found: Fit) -> Told:
-    """The fit with all that is asked to be said of it."""
-    intervals = profile(found, bench.within) if asked.profile else ()
-    return Told(found, intervals=intervals, is_alone=False, has_points=asked.points)
+def _require_apart(texts: dict[str, dict[str, str]]) -> None:
+    """Refuse a name that two options have. Raises click.UsageError."""
+    for (one, names), (other, others) in combinations(texts.items(), 2):
+        if twice := [name for name in names if name in others]:
+            raise click.UsageError(f"{one} and {other} both have {twice[0]}")
 
 
 def _sections(
-    asked: Asked, bench: FitBench, found: Fit, values: Sequence[Tensor], formulas: tuple[str, str]
+    asked: Asked, bench: FitBench, told: Told, values: Sequence[Tensor], formulas: tuple[str, str]
 ) -> list[Section]:
     """What a report says: the data, the fit, and how to compute it again."""
     report, (measured, model) = agrad.grammar.session.report, formulas
-    options = ("--sigma", asked.sigma), *[("--sigma-x", one) for one in asked.of_x], ("--where", asked.where)
+    options = [("--sigma", asked.sigma), ("--errors", asked.method), ("--where", asked.where)]
+    options += [*[("--sigma-x", one) for one in asked.of_x], *[("-D", one) for one in asked.given]]
+    found = told.found
     rows = [["data", asked.words[1]], ["rows", str(found.dof + int(found.free.sum()))]]
     rows += [[option, text] for option, text in options if text is not None]
     free = [x for x, one in zip(values, found.free, strict=True) if one]
     return [
         report.Section("What was measured", [Grid([["what", ""], *rows])]),
-        report.of_fit([f"{measured} ~ {model}"], found, free, bench.picture(found, measured, model)),
+        report.of_fit([f"{measured} ~ {model}"], told, free, bench.picture(found, measured, model)),
         *report.closing(typed("fit", *Line.typed().words)),
     ]
-
-
-def _bounds(asked: Asked, known: Collection[str]) -> dict[str, tuple[str, str]]:
-    """The texts of the ends in --bounds. Raises click.UsageError."""
-    found: dict[str, tuple[str, str]] = {}
-    for name, text in texts_by_name("--bounds", asked.bounds, "NAME=LOW..HIGH").items():
-        low, dots, high = text.partition("..")
-        if not dots:
-            raise Wrong(f"--bounds: {name} has one end", again("--bounds", f"{name}={text}..inf"))
-        if name not in known:
-            raise click.UsageError(f"--bounds: {name} is no parameter of --over")
-        found[name] = low, high
-    return found
-
-
-def _loss(asked: Asked) -> tuple[str, str] | None:
-    """The loss and its scale. Raises click.UsageError."""
-    if asked.loss is None and asked.beyond is not None:
-        raise Wrong("--beyond is for a loss", again("--loss", "huber"))
-    if asked.loss is None:
-        return None
-    if asked.beyond is None and asked.sigma is None:
-        message = "without --sigma, a loss needs --beyond: the residual from which on it counts less"
-        raise Wrong(message, again("--beyond", "0.1"))
-    return asked.loss, asked.beyond or "1"
 
 
 def _without_start(name: str, start: list[str], asked: Sequence[str]) -> Wrong:

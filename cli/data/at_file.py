@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import cache
 from stat import S_ISFIFO
+from typing import BinaryIO
 
 from agrad.cli.main import reading_input, shown_name
 from agrad.engine.core.tensor import Tensor
@@ -27,7 +29,7 @@ def from_file(word: str, memory: float = 1e9) -> Tensor:
     `memory`: the bytes that a pipe may have. Raises AgradError of kind `file`.
     """
     path, column = _parted(word)
-    if path == "-" or (os.path.exists(path) and S_ISFIFO(os.stat(path).st_mode)):
+    if is_pipe(path):
         return _from_pipe(path, column, int(memory))
     try:
         return _column(path, column) if column and not path.endswith(".npy") else _all(path, column)
@@ -38,6 +40,25 @@ def from_file(word: str, memory: float = 1e9) -> Tensor:
             typed = [f'load_csv("{path}", header={value}){chosen}' for value in problem.facts.values]
             problem.fixes = [Hint(f"'{one if column else f'tensor({one})'}'") for one in typed]
         raise
+
+
+def is_pipe(path: str) -> bool:
+    """Whether what stands there can be read only once: `-`, /dev/stdin behind a `|`, the shell's <(…)."""
+    return path == "-" or (os.path.exists(path) and S_ISFIFO(os.stat(path).st_mode))
+
+
+@contextmanager
+def copied(path: str) -> Iterator[str]:
+    """The name of a file that is a copy of what a pipe gives, as long as it is needed. Raises AgradError."""
+    with rare.tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "data")
+        with reading_input(), _opened(path) as stream, open(copy, "wb") as file:
+            rare.shutil.copyfileobj(stream, file)
+        yield copy
+
+
+def _opened(path: str) -> BinaryIO:
+    return open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-")
 
 
 def _from_pipe(path: str, column: str, most: int) -> Tensor:
@@ -56,7 +77,7 @@ def _from_pipe(path: str, column: str, most: int) -> Tensor:
 @cache
 def _piped(path: str, most: int) -> bytes:
     """What a pipe gives, once for all the columns that are taken of it. Raises AgradError of kind `limit`."""
-    with reading_input(), open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-") as stream:
+    with reading_input(), _opened(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
         raise AgradError("limit", f"{shown_name(path)} has more than {format_bytes(most)}")

@@ -8,25 +8,23 @@ from copy import copy
 from functools import partial
 from typing import Any, NamedTuple
 
-from agrad.cli.arguments import Line
 from agrad.cli.arguments.expression import noted
 from agrad.cli.data.job import Job
 from agrad.cli.data.parts import Part
 from agrad.cli.data.request import UNCERTAIN, RowFormula, kept_rows
 from agrad.cli.data.work import Bench, Work
 from agrad.cli.data.writers import form_for
-from agrad.cli.main import typed
+from agrad.cli.main import Wrong, again
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.data.tables import Piece, Wanted
 from agrad.engine.errors import AgradError, Hint, UnknownName
 from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
-from agrad.engine.ops.solvers.fit_quality import COVERAGE, derivatives, of_points
+from agrad.engine.ops.solvers.fit_quality import derivatives, of_points
 from agrad.engine.ops.solvers.least_squares import Fit, Within, fit
-from agrad.engine.ops.solvers.losses import Loss
 from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
-from agrad.engine.values import Array, format_number, np
-from agrad.grammar.commands.fitting import leaves_of, with_tied
+from agrad.engine.values import Array, np
+from agrad.grammar.commands.fitting import Typed, leaves_of, loss_of, require_ends, with_tied
 from agrad.grammar.commands.plot.command import Drawn, of_sets
 from agrad.grammar.files import replacing
 from agrad.grammar.results import Plot
@@ -36,19 +34,24 @@ _DRAWN = 2000  # rows at most, of a file
 # The titles of the formulas of a request: the model, what was measured, its uncertainty, and those of columns.
 MODEL, MEASURED, SIGMA, OF_X = "model", "--y", "--sigma", "--sigma-x "
 
+TYPED = Typed("--", Wrong, lambda word, value: again(f"--{word}", value))
+
 
 class Wishes(NamedTuple):
     """What is asked of a fit, in texts: the first values of parameters, their bounds, and what they give.
 
-    `loss`: the name of one, and the residual from which on it counts less; `method`: how the uncertainties of columns
-    are used.
+    `loss`: the name of one; `beyond`: the residual from which on it counts less; `method`: how the uncertainties of
+    columns are used; `bends`: whether the derivatives of the parameters by the data are asked for.
     """
 
     start: Mapping[str, str]
-    bounds: Mapping[str, tuple[str, str]]
+    bounds: Mapping[str, str]
     tied: Mapping[str, str]
-    loss: tuple[str, str] | None
+    loss: str | None
+    beyond: str | None
     method: str
+    bends: bool
+    coverage: float
 
 
 class FitBench(Bench):
@@ -64,6 +67,8 @@ class FitBench(Bench):
         self.wishes, self.names = wishes, [*wishes.start]
         self.uncertain = [name for name in work.ask.wrt if name not in wishes.start]
         bent = self.uncertain if wishes.method == "effective" else ()
+        if wishes.bends and not self.uncertain:
+            bent = self.names
         self.bends = [self.sessions.read(work.ask.formulas[MODEL], "", name) for name in bent]
         for session in (self.sessions.first, *self.bends):
             for name, value in wishes.start.items():
@@ -72,19 +77,21 @@ class FitBench(Bench):
             session.tie(wishes.tied)
         model = self.sessions.first
         self.start = [model.number(name, "fit", f"--over {name}") for name in self.names]
-        pairs = [wishes.bounds.get(name, ("-inf", "inf")) for name in self.names]
-        ranges = [tuple(_number(f"--bounds {'..'.join(pair)}", end) for end in pair) for pair in pairs]
-        for name, (low, high), (one, other) in zip(self.names, pairs, ranges, strict=True):
-            if not one < other:
-                turned = [word.replace(f"{low}..{high}", f"{high}..{low}") for word in Line.typed().words]
-                fixes = (
-                    [typed("fit", *turned)] if other < one else [Hint(f"-D {name}={low} instead of --over holds it")]
-                )
-                raise AgradError("domain", f"--bounds: those of {name} end before they begin", fixes=fixes)
-        loss = Loss(wishes.loss[0], _number("--beyond", wishes.loss[1])) if wishes.loss is not None else None
-        if loss is not None and not 0.0 < loss.scale < np.inf:
-            raise AgradError("domain", f"--beyond is positive and finite, not {format_number(loss.scale)}")
-        self.within = Within.of(ranges, loss)  # type: ignore[arg-type]
+        beyond = None if wishes.beyond is None else _number("--beyond", wishes.beyond)
+        loss = loss_of(wishes.loss, beyond, SIGMA in work.ask.formulas, TYPED)
+        self.within = Within.of([self._ends(name) for name in self.names], loss)
+
+    def _ends(self, name: str) -> tuple[float, float]:
+        """The bounds of a parameter. Raises AgradError or click.UsageError."""
+        if name not in self.wishes.bounds:
+            return -np.inf, np.inf
+        first, dots, last = (text := self.wishes.bounds[name]).partition("..")
+        if not dots:
+            raise Wrong(f"--bounds: {name} has one end", again("--bounds", f"{name}={text}..inf"))
+        low, high = (_number(f"--bounds {name}={first}..{last}", end) for end in (first, last))
+        turned = partial(again, "--bounds", f"{name}={last}..{first}")
+        require_ends(name, low, high, TYPED, turned, f"-D {name}={first} instead of --over holds it")
+        return low, high
 
     def prepare(self) -> None:
         """Open the input. Raises AgradError."""
@@ -117,8 +124,7 @@ class FitBench(Bench):
             return session.evaluate(text)
         except AgradError as problem:
             if isinstance(problem.facts, UnknownName):
-                fix = typed("fit", *Line.typed().words, "-D", f"{problem.facts.name}=1")
-                problem.facts, problem.fixes = None, [fix]
+                problem.fixes, problem.facts = [again("-D", f"{problem.facts.name}=1")], None
             raise
 
     def pieces(self, part: Part) -> Generator[Any, None, None]:
@@ -129,7 +135,10 @@ class FitBench(Bench):
     def fit(self) -> tuple[Fit, list[Any]]:
         """The fit, with the parameters as uncertain values. Raises AgradError."""
         total = lambda ask: joined(self._sums(ask, Part(file)) for file in self.work.files)  # noqa: E731
-        found = fit(total, self.names, self.start, None, self.within)._replace(pieces=self._every)
+        found = fit(total, self.names, self.start, None, self.within)
+        found = found._replace(
+            pieces=self._every, bends=self._bends if self.wishes.bends and not self.uncertain else None
+        )
         if found.problem:
             return found, []
         if not self.uncertain and (SIGMA not in self.others or not self.others[SIGMA].used):
@@ -138,7 +147,7 @@ class FitBench(Bench):
         for name, value in zip(self.names, values, strict=True):
             value.name = name
         tied = self.tied(dict(zip(self.names, values, strict=True)))
-        return with_tied(found, tied), values
+        return with_tied(found, {name: (x, self.wishes.tied[name]) for name, x in tied.items()}), values
 
     def write(self, found: Fit, path: str) -> None:
         """Write all columns of the rows that were fitted, and what is said of each point. Raises AgradError."""
@@ -184,6 +193,12 @@ class FitBench(Bench):
         self.at(p)
         yield from map(self.rows, self._every_piece())
 
+    def _bends(self, p: Array) -> Iterator[Array]:
+        """The second derivatives of the model, piece by piece."""
+        self.at(p)
+        for piece in self._every_piece():
+            yield np.stack([_table(bend, piece)[:-1] for bend in self.bent])
+
     def _every_piece(self) -> Iterator[Piece]:
         return (piece for file in self.work.files for piece in self.pieces(Part(file)) if piece.rows)
 
@@ -223,13 +238,9 @@ class FitBench(Bench):
             return
         rows = np.logical_or.reduce([np.isnan(piece.columns[column]) for column in missing.values()])
         condition = " and ".join(f"isfinite({name})" for name in missing)
-        words = [*Line.typed().words]
-        if "--where" in words[:-1]:
-            place = words.index("--where") + 1
-            words[place] = f"({words[place]}) and {condition}"
-        else:
-            words += ["--where", condition]
-        fixes = [Hint(f"{typed('fit', *words)}   leaves such rows out")]
+        if self.work.ask.where is not None:
+            condition = f"({self.work.ask.where}) and {condition}"
+        fixes = [Hint(f"{again('--where', condition)}   leaves such rows out")]
         row = int(np.argmax(rows))
         name = next(column for column in missing.values() if np.isnan(piece.columns[column][row]))
         raise AgradError("domain", f"fit: column {name} is nan", **piece.place(row), fixes=fixes)
@@ -257,7 +268,7 @@ class Fitted:
 
     def __init__(self, bench: FitBench, found: Fit) -> None:
         self.bench = bench
-        self.points = partial(of_points, found, coverage=COVERAGE, inverse=derivatives(found))
+        self.points = partial(of_points, found, coverage=bench.wishes.coverage, inverse=derivatives(found))
         nothing = np.zeros((len(found.names) + 1, 0))
         self.results = list(self.points(nothing, np.zeros(0), 1.0))
         self.paths = {name: (name,) for name in self.results}

@@ -13,7 +13,8 @@ import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, NoReturn, TextIO
+from types import FrameType
+from typing import Any, TextIO
 
 import click
 
@@ -29,8 +30,11 @@ INTERRUPTED, TIMED_OUT = 130, 124  # exit codes
 _LATER = 0.01  # seconds
 
 
-def stop_once(number: int, frame: object) -> NoReturn:
+def stop_once(number: int, frame: FrameType | None) -> None:
     """Handle SIGINT: the first Ctrl-C stops the statement; those directly after it do not stop its rollback."""
+    if _is_deaf(frame):
+        _come_again()
+        return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -39,14 +43,28 @@ def unraisable(lost: Any) -> None:
     """Handle what was raised where nothing can hear it, as in the `__del__` of an object: Ctrl-C comes again, later."""
     if lost.exc_type is KeyboardInterrupt:
         signal.signal(signal.SIGINT, stop_once)
-        rare.threading.Timer(_LATER, _press, [rare.threading.get_ident()]).start()
+        _come_again()
     else:
         sys.__unraisablehook__(lost)
 
 
+def _is_deaf(frame: FrameType | None) -> bool:
+    """Whether Ctrl-C would be lost in `unraisable`, or in an import: libraries take it for a failure of their own."""
+    while frame is not None:
+        if frame.f_code is unraisable.__code__ or frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _come_again() -> None:
+    rare._thread.start_new_thread(_press, (rare._thread.get_ident(),))
+
+
 def _press(thread: int) -> None:
-    """Ctrl-C, as soon as the thread has left `unraisable`, from which nothing can be raised either."""
-    while any(one.f_code is unraisable.__code__ for one, _ in rare.traceback.walk_stack(sys._current_frames()[thread])):
+    """Ctrl-C, as soon as the thread can hear it."""
+    rare.time.sleep(_LATER)
+    while _is_deaf(sys._current_frames().get(thread)):
         rare.time.sleep(_LATER)
     if hasattr(signal, "pthread_kill"):  # it ends what the thread waits for, too
         signal.pthread_kill(thread, signal.SIGINT)

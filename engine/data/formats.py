@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PARQUET = (".parquet", ".pq")
 _JSON = (".jsonl", ".ndjson", ".json")
+STDIN = "<stdin>"  # as a path with `files`: these are a copy of it, which can be read more than once
 KINDS = ("csv", "jsonl", "arrow")  # of what has no name
 BINARY = (*_PARQUET, ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz")
 
@@ -48,7 +49,13 @@ def open_table(
     except OSError as problem:
         raise unreadable(path, problem) from None
     if stream is None and (files or is_folder(path)):
-        return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast, kind=kind), files)
+
+        def opened(file: str) -> Table:
+            if path == STDIN:
+                return open_table(path, names, open(file, "rb"), form, kind=kind)
+            return open_table(file, names, None, form, fast=fast, kind=kind)
+
+        return FolderTable(path, opened, files)
     if stream is None:
         refuse_system(path)
     if ending not in BINARY and ending not in _JSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import inf, isfinite
 from typing import Any, NamedTuple
@@ -50,8 +51,7 @@ class LastFit(NamedTuple):
     name: str
     y: Array
     u: Any  # of what was measured; None where that is not known
-    found: Any = None  # the Fit itself
-    within: Any = None  # what was asked of it
+    told: Any = None  # the Fit itself, and what was said of it
     others: Sequence[LastFit] = ()  # the other sets of data
 
     def at(self, count: int, **others: Any) -> Any:
@@ -173,27 +173,63 @@ def _fit(session: Session, call: Call) -> None:
     example: x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit
     """
     asked = Asked.of(call)
-    names = asked.names
     for model in asked.models:
         _note_constants(session, call, model)
-    sigmas = _sigmas(call, asked.measured)
-    start, bounds = _starts(call, names)
+    start, bounds = _starts(call, asked.names)
     shapes = [shape_of(value) for value in start]
-    pairs = zip(asked.models, asked.measured, strict=True)
+    every = [f"{name}{one}" for name, shape in zip(asked.names, shapes, strict=True) for one in _indices(shape)]
+    parts, columns, data = _data(call, asked, shapes)
+    first = np.concatenate([np.ravel(value) for value in start]).tolist()
+    try:
+        found = together(data, every, first, Within.of(bounds, _loss(call, data, every, first)))
+        if found.problem:
+            raise found.failure("from " + ", ".join(f"{name}=…" for name in asked.names) + "   starts elsewhere")
+    except AgradError as error:
+        kept = [name for name in asked.names if name in CONSTANTS and name not in call.names]
+        error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
+        raise
+    values = leaves_of(found, shapes)
+    _follow(session, call, asked, found, values)
+    others = asked.every(values)[len(values) :]
+    ties = {name: (x, tie.__name__) for name, x, tie in zip(asked.tied, others, asked.ties, strict=True)}
+    found = with_tied(found, ties)
+    for name, value in zip([*asked.names, *asked.tied], [*values, *others], strict=True):
+        session.machine.bind(call.names, name, value)
+    latest, *rest = [
+        last_fit(
+            model,
+            [*values, *others],
+            _dof(found),
+            call.operand(2 * place + 1).span.text,
+            one.y,
+            one.sigma if np.ndim(one.sigma) < 2 else np.sqrt(np.diag(one.sigma)),
+        )
+        for place, (model, one) in enumerate(zip(asked.models, data, strict=True))
+    ]
+    remember_entry(vars(session), "fit")
+    session.fit = latest._replace(told=fit_quality.Told(found), others=rest)  # for `plot fit`, `last fit`, `report`
+    session.emit(Estimated(found))
+    _note_unused(session, call, asked, parts, values, columns)
+
+
+def _indices(shape: Any) -> list[str]:
+    """What stands behind the name of a parameter for each of its entries."""
+    return [f"[{place}]" for place in range(size_of(shape))] if shape else [""]
+
+
+def _data(call: Call, asked: Asked, shapes: Sequence[Any]) -> tuple[list[LastFit], list[str], list[Data]]:
+    """The models with what they use, the columns whose uncertainties are used, and the sets of data."""
+    sigmas, pairs = _sigmas(call, asked.measured), zip(asked.models, asked.measured, strict=True)
     parts = [last_fit(model, [], inf, "", _plain(y), None) for model, y in pairs]
     for place, part in enumerate(parts):
         _require_all(call, 2 * place + 1, part)
-    given = _errors(call, parts, names) if "errors" in call.options else [(None, [])] * len(parts)
-    every = [
-        name if not shape else f"{name}[{n}]"
-        for name, shape in zip(names, shapes, strict=True)
-        for n in range(size_of(shape))
-    ]
+    given = _errors(call, parts, asked.names) if "errors" in call.options else [(None, [])] * len(parts)
+    size = sum(map(size_of, shapes))
 
     def model_of(part: LastFit, columns: Sequence[str]) -> Callable[..., Any]:
         def model(*xs: Any) -> Any:
-            own = asked.every(_joined(xs[: len(every)], shapes))
-            return as_array(part.model(*own, **part.used | dict(zip(columns, xs[len(every) :], strict=True))))
+            own = asked.every(_joined(xs[:size], shapes))
+            return as_array(part.model(*own, **part.used | dict(zip(columns, xs[size:], strict=True))))
 
         return model
 
@@ -201,30 +237,7 @@ def _fit(session: Session, call: Call) -> None:
         Data(model_of(part, columns), part.y, sigma, errors)
         for part, (errors, columns), sigma in zip(parts, given, sigmas, strict=True)
     ]
-    first = np.concatenate([np.ravel(value) for value in start]).tolist()
-    try:
-        within = Within.of(bounds, _loss(call, data, every, first))
-        found = together(data, every, first, within)
-        if found.problem:
-            raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
-    except AgradError as error:
-        kept = [name for name in names if name in CONSTANTS and name not in call.names]
-        error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
-        raise
-    values = leaves_of(found, shapes)
-    _follow(session, call, asked, found, values)
-    others = asked.every(values)[len(values) :]
-    found = with_tied(found, dict(zip(asked.tied, others, strict=True)))
-    for name, value in zip([*names, *asked.tied], [*values, *others], strict=True):
-        session.machine.bind(call.names, name, value)
-    latest, *rest = [
-        last_fit(model, [*values, *others], _dof(found), call.operand(2 * place + 1).span.text, one.y, _deviations(one))
-        for place, (model, one) in enumerate(zip(asked.models, data, strict=True))
-    ]
-    remember_entry(vars(session), "fit")
-    session.fit = latest._replace(found=found, within=within, others=rest)  # for `plot fit` and `last fit`
-    session.emit(Estimated(found))
-    _note_unused(session, call, asked, parts, values, [*chain(*[columns for _, columns in given])])
+    return parts, [*chain(*[columns for _, columns in given])], data
 
 
 def _require_all(call: Call, place: int, part: LastFit) -> None:
@@ -255,19 +268,14 @@ def _joined(xs: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _deviations(data: Data) -> Any:
-    """The standard uncertainties of what was measured."""
-    return data.sigma if np.ndim(data.sigma) < 2 else np.sqrt(np.diag(data.sigma))
-
-
 def _dof(found: Fit) -> float:
     """The degrees of freedom of the uncertainties of the parameters."""
     return inf if found.is_weighted else float(found.dof)
 
 
-def with_tied(found: Fit, tied: Mapping[str, Any]) -> Fit:
-    """A fit with what its parameters give."""
-    return found._replace(tied={name: (coerce(_plain(x)), uncertainty(x)) for name, x in tied.items()})
+def with_tied(found: Fit, tied: Mapping[str, tuple[Any, str]]) -> Fit:
+    """A fit with what its parameters give, and the texts that say how."""
+    return found._replace(tied={name: (coerce(_plain(x)), uncertainty(x), text) for name, (x, text) in tied.items()})
 
 
 def leaves_of(found: Fit, shapes: Sequence[Any]) -> list[Tensor]:
@@ -302,7 +310,8 @@ def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequ
         return
     gains = [found.covariance @ fit_quality.weighed(table[:-1], sigma) for table, _, sigma in found.points()]
     ends = np.cumsum([x.size for x in values])[:-1]
-    rows = [part for part, x in zip(np.split(np.concatenate(gains, axis=1), ends), values, strict=True) if x in leaves]
+    split = zip(np.split(np.concatenate(gains, axis=1), ends), values, strict=True)
+    rows = [part for part, x in split if x.node.uncertainty is not None]
     derived(leaves, y, np.concatenate(rows))
 
 
@@ -323,25 +332,56 @@ def _errors(call: Call, parts: Sequence[LastFit], names: Sequence[str]) -> list[
     return found
 
 
+class Typed(NamedTuple):
+    """How the options of a fit are typed: the sign before their words, errors about them, the line with another one."""
+
+    sign: str
+    wrong: Callable[..., Exception]  # of a message and fixes
+    again: Callable[[str, str], str]
+
+
+def loss_of(
+    name: str | None, beyond: float | None, has_sigma: bool, typed: Typed, likely: Callable[[], str] = lambda: "0.1"
+) -> Loss | None:
+    """The loss that is asked for. Raises what `typed` has where nothing says which residuals are large.
+
+    `likely`: a residual from which on they are.
+    """
+    if name is None:
+        if beyond is not None:
+            raise typed.wrong(f"fit: {typed.sign}beyond is an option of a loss", typed.again("loss", "huber"))
+        return None
+    if beyond is None and not has_sigma:
+        needs = f"a loss needs {typed.sign}beyond: the residual from which on it counts less"
+        raise typed.wrong(f"fit: without {typed.sign}sigma, {needs}", typed.again("beyond", likely()))
+    scale = 1.0 if beyond is None else beyond
+    if not 0.0 < scale < inf:
+        raise typed.wrong(f"fit: {typed.sign}beyond is positive and finite, not {format_number(scale)}")
+    return Loss(name, scale)
+
+
+def require_ends(name: str, low: float, high: float, typed: Typed, turned: Callable[[], str], held: str) -> None:
+    """Refuse bounds that end before they begin: a fix turns them, or a hint says what holds a parameter."""
+    if not low < high:
+        fix = turned() if high < low else Hint(held)
+        raise typed.wrong(f"fit: the bounds of {name} end before they begin", fix)
+
+
+def _typed(call: Call) -> Typed:
+    return Typed("", partial(call.wrong, "domain"), lambda word, value: f"{call.node.span.text} {word} {value}")
+
+
 def _loss(call: Call, data: Sequence[Data], names: Sequence[str], start: Sequence[float]) -> Loss | None:
     """The loss that is asked for. Raises AgradError where nothing says which residuals are large."""
-    if "loss" not in call.options:
-        if "beyond" in call.options:
-            raise call.wrong("arity", "fit: beyond is an option of a loss", f"{call.node.span.text} loss huber")
-        return None
-    name = call.choice("loss", "huber")
-    if "beyond" in call.options:
-        scale = number_of("fit", "beyond", call.options["beyond"])
-        if not 0.0 < scale < inf:
-            raise call.wrong("domain", f"fit: beyond is positive and finite, not {format_number(scale)}")
-        return Loss(name, scale)
-    if data[0].sigma is not None:
-        return Loss(name, 1.0)
-    left = np.concatenate([np.abs(y - table[-1]) for table, y, _ in together(data, names, start).points()])
-    size = format_number(1.4826 * float(np.median(left)), 2)  # that of normal errors (Hampel, JASA 69, 1974)
-    fix = f"{call.node.span.text} beyond {size}" if float(size) > 0.0 else Hint("beyond 0.1   at the end")
-    message = "fit: without sigma, a loss needs beyond: the residual from which on it counts less"
-    raise call.wrong("domain", message, fix)
+
+    def likely() -> str:
+        left = np.concatenate([np.abs(y - table[-1]) for table, y, _ in together(data, names, start).points()])
+        size = format_number(1.4826 * float(np.median(left)), 2)  # that of normal errors (Hampel, JASA 69, 1974)
+        return size if float(size) > 0.0 else "0.1"
+
+    name = call.choice("loss", "huber") if "loss" in call.options else None
+    beyond = number_of("fit", "beyond", call.options["beyond"]) if "beyond" in call.options else None
+    return loss_of(name, beyond, data[0].sigma is not None, _typed(call), likely)
 
 
 def _note_unused(
@@ -377,17 +417,15 @@ def _starts(call: Call, names: Sequence[str]) -> tuple[list[Any], list[tuple[flo
     missing: list[str] = []
     for name in names:
         low, high = (number_of("fit", "a bound", end) for end in call.options.get(f"in {name}", (-inf, inf)))
-        if not low < high:
-            typed = call.node.span.text
-            pair: Any = call.option(f"in {name}")
+        pair: Any = call.option(f"in {name}")
+
+        def turned(name: str = name, pair: Any = pair) -> str:
             ends = [re.escape(one.span.text) for one in pair.items]
-            turned = re.sub(rf"\b({name}\s+in\s+)({ends[0]})\s*\.\.\s*({ends[1]})", r"\1\3..\2", typed, count=1)
-            fixes = (
-                [turned]
-                if high < low
-                else [Hint(f"{name} = {format_number(low)} before the fit keeps it, without {name} after over")]
-            )
-            raise call.wrong("domain", f"fit: the bounds of {name} end before they begin", *fixes)
+            before = rf"\b({name}\s+in\s+)({ends[0]})\s*\.\.\s*({ends[1]})"
+            return re.sub(before, r"\1\3..\2", call.node.span.text, count=1)
+
+        held = f"{name} = {format_number(low)} before the fit keeps it, without {name} after over"
+        require_ends(name, low, high, _typed(call), turned, held)
         value = call.options.get(f"from {name}", call.names.get(name))
         start = None if value is None else plain(call, name, value)
         if start is None or len(shape_of(start)) > 1:
@@ -455,12 +493,14 @@ def _last(session: Session, call: Call) -> None:
     latest = session.fit
     if latest is None:
         raise call.wrong("name", "last fit: there is no fit yet", Hint("fit y ~ a*x over a   comes first"))
-    found: Fit = latest.found
     coverage = number_of("last", "coverage", call.options.get("coverage", fit_quality.COVERAGE))
     if not 0.0 < coverage < 1.0:
         raise call.wrong("domain", "last fit: coverage is between 0 and 1")
-    intervals = fit_quality.profile(found, latest.within, coverage) if "profile" in call.options else ()
-    told = fit_quality.Told(found, coverage, intervals)
+    told = latest.told._replace(coverage=coverage, intervals=())
+    if "profile" in call.options:
+        told = told._replace(intervals=fit_quality.profile(told.found, coverage))
+        remember_entry(vars(session), "fit")
+        session.fit = latest._replace(told=told)  # for `report`
     if "as" in call.options:
         columns = {name: tensor(column) for name, column in told.points().items()}
         session.machine.bind(call.names, str(call.options["as"]), Table(columns, columns.values(), "the fit"))

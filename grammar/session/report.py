@@ -30,7 +30,6 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.interop.notebook import table
 from agrad.engine.ops.solvers.fit_quality import Told
-from agrad.engine.ops.solvers.least_squares import Fit
 from agrad.engine.text import Grid, in_latex, printable
 from agrad.engine.text import beside as beside_module
 from agrad.engine.values import format_number, format_uncertain
@@ -91,7 +90,7 @@ def of_session(session: Session) -> list[Section]:
         found.append(Section("What was measured", _measured([*behind.values()][:_MOST])))
     if session.fit is not None:
         models = [f"{one.name} ~ {one.model.__name__}" for one in (session.fit, *session.fit.others)]
-        found.append(of_fit(models, session.fit.found, fitted, picture(session.fit)))
+        found.append(of_fit(models, session.fit.told, fitted, picture(session.fit)))
     found += [_result(name, value) for name, value in [*results.items()][:_MOST]]
     if len(results) > 1:
         with suppress(AgradError):  # of values that were set since, as the section of each says
@@ -103,12 +102,16 @@ def of_session(session: Session) -> list[Section]:
     return found
 
 
-def of_fit(models: Sequence[str], found: Fit, parameters: Sequence[Tensor], plot: Plot) -> Section:
-    """A fit: its models, its parameters, which are correlated, how good it is, and its picture."""
-    said = [part for part in found.parts() if isinstance(part, str) and part]
-    together = inspect.budget.joint(parameters, [x.node.spell() for x in parameters]).parts() if parameters else []
-    statistics = Grid([["statistic", "value"], *Told(found).parts()[0].rows], [1])  # type: ignore[union-attr]
-    return Section("The fit", [Code("\n".join(models)), said[0], *together, *said[1:], statistics, plot])
+def of_fit(models: Sequence[str], told: Told, parameters: Sequence[Tensor], plot: Plot) -> Section:
+    """A fit: its models, bounds and ties, its parameters, which are correlated, how good it is, and its picture."""
+    said = [part for part in told.found.parts() if isinstance(part, str) and part]
+    names, together = [x.node.spell() for x in parameters], list[Part]()
+    if parameters:
+        together += inspect.budget.joint(parameters, names, told.coverage).parts()
+    statistics, *intervals = [part for part in told._replace(is_alone=True).parts() if isinstance(part, Grid)]
+    shown = Grid([["statistic", "value"], *statistics.rows], [1])
+    typed = Code("\n".join([*models, *told.found.conditions()]))
+    return Section("The fit", [typed, said[0], *together, *said[1:], shown, *intervals, plot])
 
 
 def closing(text: str) -> list[Section]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite, nan, sqrt
+from math import inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
-from agrad.engine.ops.solvers.least_squares import Fit, Some, Within, minimum
+from agrad.engine.ops.solvers.least_squares import LEAST, Fit, Some, Within, searched
 from agrad.engine.ops.solvers.sums import Covariance
 from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, format_number, np
@@ -24,14 +24,20 @@ def quantile(found: Fit, coverage: float = COVERAGE) -> float:
     return float(special.ndtri(tail) if found.is_weighted else special.stdtrit(found.dof, tail))
 
 
-def derivatives(found: Fit) -> Array:
+def derivatives(found: Fit) -> Array | None:
     """The inverse of the second derivatives of half the sum of squares, or cost: 0 for parameters at a bound.
 
-    These are differences of exact first derivatives, with nine digits.
+    By the implicit function theorem these tell how parameters change with the data: where the slope F(p, y) is 0, dp/dy
+    is -(dF/dp)^-1 dF/dy. None where columns of the model are uncertain.
     """
-    sizes = np.where(found.values != 0.0, np.abs(found.values), np.maximum(found.u, 1e-3))
-    bend, inverse = found.passes.bend(found.values, sizes), np.zeros((len(sizes), len(sizes)))
-    pick = np.ix_(found.free, found.free)
+    if found.pieces is None or found.bends is None:
+        return None
+    size = len(found.values)
+    bend, inverse, pick = np.zeros((size, size)), np.zeros((size, size)), np.ix_(found.free, found.free)
+    for (table, y, sigma), seconds in zip(found.pieces(found.values), found.bends(found.values), strict=True):
+        slopes, residual = whitened(table[:-1], sigma), whitened(y - table[-1], sigma)
+        _, weight, bent = (0.0, 1.0, 1.0) if found.loss is None else found.loss.of(residual)
+        bend += (slopes * bent) @ slopes.T - whitened(seconds, sigma) @ (weight * residual)
     inverse[pick] = np.linalg.inv(bend[pick])
     return inverse
 
@@ -58,14 +64,15 @@ def of_points(
         left = variance - of_model
         with np.errstate(all="ignore"):
             columns["standardized"] = np.where(left > 1e-9 * variance, residual / np.sqrt(np.maximum(left, 0.0)), nan)
-            columns["leverage"] = of_model / variance
+            gain = np.einsum("in,in->n", slopes, weighed(found.covariance @ slopes, sigma))
+            columns["leverage"] = gain / variance if sigma is None else gain
     else:
-        _, columns["weight"], bend = found.loss.of(residual / (1.0 if sigma is None else np.sqrt(variance)))
+        _, columns["weight"], bend = found.loss.of(whitened(residual, sigma))
     halves = {"confidence": np.sqrt(np.maximum(of_model, 0.0)), "prediction": np.sqrt(of_model + variance)}
     for name, half in halves.items():
         columns[f"{name}_low"], columns[f"{name}_high"] = value - factor * half, value + factor * half
     if inverse is not None:
-        for name, gain in zip(found.names, inverse @ weighed(slopes, sigma) * bend, strict=True):
+        for name, gain in zip(found.names, weighed(inverse @ slopes, sigma, bend), strict=True):
             columns[f"d{name}_dy"] = gain
     return columns
 
@@ -91,7 +98,8 @@ class Told(NamedTuple):
         else:
             parts += found.parts()
         if self.intervals:
-            ends = [[format_number(end, 6) for end in pair] for pair in self.intervals]
+            known = zip(self.intervals, found.u, strict=True)
+            ends = [[format_number(end, _digits(end, u)) for end in pair] for pair, u in known]
             rows = [[name, *pair] for name, pair in zip(found.names, ends, strict=True)]
             parts += ["", Grid([[f"profile, {100 * self.coverage:g} %", "low", "high"], *rows], [1, 2])]
         return parts
@@ -117,48 +125,62 @@ class Told(NamedTuple):
         }
 
 
+def _digits(end: float, u: float) -> int:
+    """Six, or those that two digits of the uncertainty need."""
+    return 3 + int(max(log10(abs(end) / u), 3.0)) if u > 0.0 and end != 0.0 and isfinite(end) else 6
+
+
 def _variance(found: Fit, sigma: Any) -> Any:
     if isinstance(sigma, Covariance):
         return sigma.variances
     return found.rss / found.dof if sigma is None else np.square(sigma)
 
 
-def weighed(slopes: Array, sigma: Any) -> Array:
-    """The slopes by what was measured of those by the parameters."""
-    if isinstance(sigma, Covariance):
-        return np.array(slopes @ sigma.whitening.T @ sigma.whitening)
-    found: Array = slopes if sigma is None else slopes / np.square(sigma)
+def whitened(x: Array, sigma: Any) -> Array:
+    """What belongs to the points, along the last axis, so that the variance of each is 1."""
+    found: Array = x @ sigma.whitening.T if isinstance(sigma, Covariance) else x if sigma is None else x / sigma
     return found
 
 
-def profile(found: Fit, within: Within, coverage: float = COVERAGE) -> list[tuple[float, float]]:
+def weighed(slopes: Array, sigma: Any, bend: Any = 1.0) -> Array:
+    """The slopes by what was measured of those by the parameters; `bend` is that of a loss."""
+    found = whitened(slopes, sigma) * bend
+    return np.array(found @ sigma.whitening if isinstance(sigma, Covariance) else whitened(found, sigma))
+
+
+def profile(found: Fit, coverage: float = COVERAGE) -> list[tuple[float, float]]:
     """For each parameter, the interval in which the least sum of squares, with it held there, stays near the least.
 
     That is by less than the quantile of its coverage (Bates and Watts, Nonlinear Regression Analysis, 1988, 6.1): where
-    the model is curved, it is not symmetric. An end is a bound, or infinite, where the sum does not rise so far.
+    the model is curved, it is not symmetric. An end is a bound, or infinite, where the sum does not rise so far; of a
+    parameter at its bound, the interval begins there.
     Raises AgradError of kind `domain` for a fit with a loss.
     """
     if found.loss is not None:
         raise AgradError("domain", "profile: intervals of this kind are those of least squares, without a loss")
     limit, scale = quantile(found, coverage), 1.0 if found.is_weighted else sqrt(found.chi2 / found.dof)
     return [
-        tuple(_end(found, within, place, side, limit, scale) for side in (-1.0, 1.0))  # type: ignore[misc]
+        (_end(found, place, -1.0, limit, scale), _end(found, place, 1.0, limit, scale))
         for place in range(len(found.names))
     ]
 
 
-def _end(found: Fit, within: Within, place: int, side: float, limit: float, scale: float) -> float:
+def _end(found: Fit, place: int, side: float, limit: float, scale: float) -> float:
     """One end of an interval of a profile: where the root of the rise of the sum of squares is the limit."""
     optimize = extra("scipy.optimize", "fit", "SciPy", "science")
-    bound = float((within.low if side < 0 else within.high)[place])
+    bound = float((found.within.low if side < 0 else found.within.high)[place])
     middle, unit = float(found.values[place]), float(found.u[place])
-    if not found.free[place]:
-        return bound if bound == middle else middle
+    if bound == middle:
+        return bound
+    if not found.free[place]:  # a parabola with its slope: as far as that is at the limit, while no other changes
+        slope, bend = abs(float(found.passes.slope(found.values)[place])), found.passes.at(found.values)[:, place]
+        rise = (limit * scale) ** 2
+        unit = rise / (slope + sqrt(slope**2 + float(bend @ bend) * rise)) / limit
     last = found.values
 
     def above(way: float) -> float:
         nonlocal last
-        value, at = _least(found, within, place, middle + side * way, last)
+        value, at = _least(found, place, middle + side * way, last)
         last = at if isfinite(value) else last
         rise = max(value - found.chi2, 0.0)
         return sqrt(rise) / scale - limit
@@ -178,7 +200,7 @@ def _end(found: Fit, within: Within, place: int, side: float, limit: float, scal
     return side * inf
 
 
-def _least(found: Fit, within: Within, place: int, value: float, near: Array) -> tuple[float, Array]:
+def _least(found: Fit, place: int, value: float, near: Array) -> tuple[float, Array]:
     """The least sum of squares with one parameter held, and where it is."""
     start = near.copy()
     start[place] = value
@@ -186,6 +208,7 @@ def _least(found: Fit, within: Within, place: int, value: float, near: Array) ->
     free[place] = False
     some = Some(found.passes, start, free)
     if free.any():
-        start = some.whole(minimum(some, start[free], Within(within.low[free], within.high[free])))
+        within = Within(found.within.low[free], found.within.high[free])
+        start = some.whole(searched(some, start[free], within, LEAST)[0])
     chi2 = float(np.sum(found.passes.at(start)[:, -1] ** 2))
     return (chi2 if isfinite(chi2) else inf), start

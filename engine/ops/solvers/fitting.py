@@ -21,7 +21,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
 from agrad.engine.ops.solvers.least_squares import Fit, Within, fit, in_one
 from agrad.engine.ops.solvers.refinement import of_linear
-from agrad.engine.ops.solvers.sums import Covariance, Pieces, Total
+from agrad.engine.ops.solvers.sums import Bends, Covariance, Pieces, Total
 from agrad.engine.program.closed import settled
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import key, optimised
@@ -72,16 +72,20 @@ def together(
     every = [_pieces(one, names, start) for one in several]
 
     def pieces(p: Array) -> Iterator[tuple[Array, Array, Any]]:
-        return chain.from_iterable(of(p) for of, _ in every)
+        return chain.from_iterable(of(p) for of, _, _ in every)
 
-    sample = every[0][1] if len(every) == 1 else None
-    found = fit(in_one(pieces), names, start, sample, within)._replace(pieces=pieces)
+    def bends(p: Array) -> Iterator[Array]:
+        return chain.from_iterable(of(p) for _, of, _ in every)
+
+    sample = every[0][2] if len(every) == 1 else None
+    found = fit(in_one(pieces), names, start, sample, within)
+    found = found._replace(pieces=pieces, bends=None if any(one.errors for one in several) else bends)
     is_even = not any(np.ndim(one.sigma) or one.errors or one.sigma != several[0].sigma for one in several)
     return of_linear(found) if is_even else found
 
 
-def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[Pieces, Total | None]:
-    """The tables of all points of a set of data, and the sums over a sample of them where they are many."""
+def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[Pieces, Bends, Total | None]:
+    """The tables and bends of all points of a set of data, and the sums over a sample of them where they are many."""
     _, y, sigma, errors = data
     others = [] if errors is None else list(errors.values)
     every = [*names, *[f"x{place}" for place in range(len(others))]]
@@ -98,15 +102,22 @@ def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[P
         why = "a model computed point by point" if columns is None else "the uncertainties of what was measured"
         raise AgradError("domain", f"fit: errors {errors.method} needs {why}{', one by one' * (known is not None)}")
     if columns is None:
-        return _as_a_whole(program, start, y, known), None
+        return _as_a_whole(program, start, y, known), _bends_of_whole(program, start, y), None
     count = len(y) if known is not sigma else _PIECE
     of_points = _by_points if errors is None else partial(_with_errors, errors=errors)
     model = of_points(program, columns, start, y, known)
-    whole: Pieces = partial(model, [slice(begin, begin + count) for begin in range(0, len(y), count)])
+    slices = [slice(begin, begin + count) for begin in range(0, len(y), count)]
+    whole: Pieces = partial(model, slices)
+
+    def bends(p: Array) -> Iterator[Array]:
+        every = [Points(program, columns, start, place) for place in range(len(start))]
+        for here in slices:
+            yield np.stack([one.at([*p], here, len(y[here]))[:-1] for one in every])
+
     if len(y) < _MANY or len(names) >= _SAMPLE or known is not sigma:
-        return whole, None
+        return whole, bends, None
     places = np.sort(np.random.default_rng(0).integers(0, len(y), _SAMPLE))
-    return whole, in_one(partial(model, [places]))
+    return whole, bends, in_one(partial(model, [places]))
 
 
 def _columns(program: Program, count: int, size: int) -> list[int] | None:
@@ -211,3 +222,13 @@ def _as_a_whole(program: Program, start: Sequence[float], y: Array, sigma: Any) 
         yield np.stack([np.broadcast_to(x, y.shape) for x in code.call(*p.tolist())]), y, sigma
 
     return pieces
+
+
+def _bends_of_whole(program: Program, start: Sequence[float], y: Array) -> Bends:
+    def bends(p: Array) -> Iterator[Array]:
+        with as_graph(program, list(start), range(len(start))) as (results, xs):
+            code = Replayed(optimised(extract([bend for one in row(results[0], xs) for bend in row(one, xs)], xs)))
+        table = [np.broadcast_to(x, y.shape) for x in code.call(*p.tolist())]
+        yield np.stack(table).reshape(len(p), len(p), -1)
+
+    return bends

@@ -19,19 +19,18 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.solvers.implicit import newton
 from agrad.engine.ops.solvers.losses import Loss
-from agrad.engine.ops.solvers.sums import Ask, Pieces, Total, summed
+from agrad.engine.ops.solvers.sums import Ask, Bends, Pieces, Total, summed
 from agrad.engine.text import Grid, counted, in_lines
 from agrad.engine.values import Array, Value, format_number, format_uncertain, format_value, np
 
 _MOST = 2000  # evaluations
 CLOSE = 3e-13  # relative step at which the last search ends
 _NEAR = 0.1  # relative distance that it may go
-_LEAST, _ENOUGH = 1e-15, 1e-9  # relative changes, with which a search in all data, and in a sample, ends
+LEAST, _ENOUGH = 1e-15, 1e-9  # relative changes, with which a search in all data, and in a sample, ends
 _LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
 _TOLD = ("p_value", "aic", "bic")  # of the statistics, in JSON
 _AT_BOUND = 1e-3  # of a step to a parameter beyond its bound: nearer to that, it is held there
-_BESIDE = 6e-6  # relative distance for second derivatives, by differences of exact first ones
 _SINGULAR = 1e-14  # singular value of a Jacobian with columns of length 1
 _ANGLE = 1e-6  # cosine between the residuals and a column of the Jacobian, at a minimum
 
@@ -50,12 +49,25 @@ class Fit(NamedTuple):
     iterations: int
     problem: str  # why it has not converged; empty if it has
     free: Any = None  # which parameters are not at a bound
+    within: Any = None  # what else was asked of it
     loss: Loss | None = None
     beyond: int = 0  # points whose residuals are over the scale of the loss
     logs: float = 0.0  # sum of the logarithms of the variances of what was measured
     passes: Any = None
     pieces: Pieces | None = None  # of the whole data, where they are at hand
-    tied: Mapping[str, tuple[Value, Value | None]] = MappingProxyType({})  # what parameters give, with its uncertainty
+    bends: Bends | None = None  # for each piece, second derivatives of the model, unless columns are uncertain
+    # What parameters give, with its uncertainty, and the text that says how.
+    tied: Mapping[str, tuple[Value, Value | None, str]] = MappingProxyType({})
+
+    def conditions(self) -> list[str]:
+        """The bounds and ties, as they are typed."""
+        ends = zip(self.names, self.within.low, self.within.high, strict=True)
+        bounds = [
+            f"{name} in {format_number(low)}..{format_number(high)}"
+            for name, low, high in ends
+            if low > -inf or high < inf
+        ]
+        return [*bounds, *[f"{name} = {text}" for name, (_, _, text) in self.tied.items()]]
 
     def points(self) -> list[tuple[Array, Array, Any]]:
         """The pieces of the data at these parameters."""
@@ -105,7 +117,7 @@ class Fit(NamedTuple):
             f"{name} = {format_uncertain(value, u)}" if is_free else f"{name} = {format_number(value)}, at its bound"
             for name, value, u, is_free in named
         ]
-        told += [f"{name} = {format_value(value, 10, u)}" for name, (value, u) in self.tied.items()]
+        told += [f"{name} = {format_value(value, 10, u)}" for name, (value, u, _) in self.tied.items()]
         parts: list[str | Grid] = ["\n".join(told), ""]
         if len(self.names) > 1:
             table = [[name, *[f"{r:.3f}" for r in row]] for name, row in zip(self.names, self.correlation, strict=True)]
@@ -136,7 +148,7 @@ class Fit(NamedTuple):
         named = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
             "parameters": {name: {"value": value, "u": u} for name, value, u in named},
-            **({"tied": {name: {"value": x, "u": u} for name, (x, u) in self.tied.items()}} if self.tied else {}),
+            **({"tied": {name: {"value": x, "u": u} for name, (x, u, _) in self.tied.items()}} if self.tied else {}),
             **{name: getattr(self, name) for name in ("rss", "chi2", "dof", "r2")},
             **{name: value for name, value in self.statistics().items() if name in _TOLD and isfinite(value)},
             "correlation": self.correlation.tolist(),
@@ -182,16 +194,6 @@ class _Passes:
         factor = np.nan_to_num(self.at(p))
         found: Array = factor[:, :-1].T @ factor[:, -1]
         return found
-
-    def bend(self, p: Array, sizes: Array) -> Array:
-        """The derivatives of `slope`, by differences beside p."""
-        columns = []
-        for place, size in enumerate(sizes):
-            beside = np.zeros(len(p))
-            beside[place] = _BESIDE * size
-            columns.append((self.slope(p + beside) - self.slope(p - beside)) / (2 * beside[place]))
-        found: Array = np.stack(columns, axis=1)
-        return np.array((found + found.T) / 2.0)
 
 
 class Some:
@@ -279,25 +281,20 @@ def fit(
         if not result.problem:
             return result
     if within.loss is not None:  # from far away a loss may have no slope
-        near, _ = _searched(_Passes(total, None), first, within, _ENOUGH)
+        near, _ = searched(_Passes(total, None), first, within, _ENOUGH)
         return _ended(passes, passes, near, within, list(names), sizes)
     return result
 
 
 def _ended(search: _Passes, passes: _Passes, start: Array, within: Within, names: list[str], sizes: Array) -> Fit:
     """The fit at which a search ends, settled in all data."""
-    p, is_found = _searched(search, start, within, _LEAST if search is passes else _ENOUGH)
+    p, is_found = searched(search, start, within, LEAST if search is passes else _ENOUGH)
     p, free, is_settled = _settled_within(passes, p, within)
-    return _result(passes, p, free, is_settled or (is_found and search is passes), names, sizes)
+    found = _result(passes, p, free, is_settled or (is_found and search is passes), names, sizes)
+    return found._replace(within=within)
 
 
-def minimum(passes: Some, start: Array, within: Within) -> Array:
-    """The parameters at the minimum near a start."""
-    found, _ = _searched(passes, start, within, _LEAST)
-    return found
-
-
-def _searched(passes: _Passes | Some, start: Array, within: Within, least: float) -> tuple[Array, bool]:
+def searched(passes: _Passes | Some, start: Array, within: Within, least: float) -> tuple[Array, bool]:
     """The parameters at which SciPy's search ends, with changes below `least`, and whether it has converged.
 
     Its method `lm` knows no bounds: it takes no step beyond them. Where that stops it before a minimum, `trf` goes on.

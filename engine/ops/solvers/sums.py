@@ -18,6 +18,7 @@ from agrad.engine.values import Array, np
 # For some parameters: of each piece of the data a new table, what was measured, and the standard uncertainties of
 # that, if they are known. The rows of the table are the derivatives of the model, and its values.
 Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
+Bends = Callable[[Array], Iterable[Array]]  # of each piece the second derivatives: for each parameter, a row for each
 
 _CONDITION = 1e3  # of J, its columns scaled to length 1, up to which R follows from sums of products
 _TINY = 1e-140  # length of a column, from which on its products are above the smallest numbers

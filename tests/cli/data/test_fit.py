@@ -2,12 +2,17 @@
 
 import json
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from rows import each
 
 import agrad.engine as ag
+from agrad.cli.arguments.expression import texts_by_name
+from agrad.cli.commands.fit import command
+from agrad.cli.main import again
 from agrad.grammar.session.session import Session
 
 WORDS = "--y", "n", "--over", "a=400,b=0.1,c=1"
@@ -175,7 +180,7 @@ def test_a_report_of_a_file_has_the_data_the_fit_its_picture_and_the_command(ins
     ]
     assert inside(*line, "--report", "r.tex")[2] == 0
     text = (tmp_path / "r.tex").read_text()
-    for said in ("d.csv", "at its bound", "log\\_likelihood", "{-}{-}report~r.tex", "numpy", "t < 5"):
+    for said in ("d.csv", "at its bound", "c~in~0..0.5", "log\\_likelihood", "{-}{-}report~r.tex", "numpy", "t < 5"):
         assert said in text
     assert "includegraphics" in text or "matplotlib is not installed" in text
     told = inside(*line, "--report", "r.doc")[1]
@@ -196,13 +201,18 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
     "words, message, fix",
     [
         (["--sigma-x", "t=0.1"], "--sigma-x goes with --sigma", "--sigma-x t=0.1 --sigma 0.1"),
-        (["--bounds", "a=9..1"], "--bounds: those of a end before they begin", "--bounds a=1..9"),
-        (["--errors", "effective"], "--errors is for columns that have uncertainties", "--sigma-x x=0.1"),
+        (["--bounds", "a=9..1"], "fit: the bounds of a end before they begin", "--bounds a=1..9"),
+        (["--errors", "effective"], "--errors is for columns that have uncertainties", "--sigma-x t=0.1"),
+        (["--bounds", "a=3"], "--bounds: a has one end", "--over a=9,b=1 --bounds a=3..inf"),
+        (["--bounds", "b=0..2,a=3"], "--bounds: a has one end", "--bounds b=0..2,a=3..inf"),
+        (["--bounds=a=9..1"], "fit: the bounds of a end before they begin", "--bounds=a=1..9"),
+        (["--beyond", "3"], "fit: --beyond is an option of a loss", "--beyond 3 --loss huber"),
+        (["--coverage", "95"], "95.0 is not in the range 0<x<1", ""),
         (["--points"], "--points is for --json", "--points --json"),
-        (["--tied", "a=2*b"], "--tied: a is a parameter of --over, too", ""),
-        (["--sigma-x", "a=2", "--sigma", "1"], "--sigma-x: a is a parameter, and no column", ""),
-        (["--tied", "q=2*b"], "q is not in a*exp(-b*t)", ""),
-        (["-D", "a=5"], "-D a=5: a is a parameter, or tied", ""),
+        (["--tied", "a=2*b"], "--over and --tied both have a", ""),
+        (["--sigma-x", "a=2", "--sigma", "1"], "--over and --sigma-x both have a", ""),
+        (["--sigma-x", "q=2", "--sigma", "1"], "q is not in a*exp(-b*t)", ""),
+        (["-D", "a=5"], "--over and -D both have a", ""),
         (["--tied", "t=2*q", "--tied", "q=b"], "--tied: q is tied, and may be used only in what is tied after it", ""),
         (["--loss", "huber", "--beyond", "-1"], "--beyond is positive and finite, not -1", ""),
         (["--sigma", "5 cm"], "d.csv has no column cm", ""),
@@ -257,3 +267,83 @@ def test_a_linear_problem_of_a_file_has_all_digits(inside, tmp_path):
     out = inside("fit", f"y ~ {model}", "w.csv", "--over", "a=0,b=0,c=0,d=0,f=0,g=0", "--json")[0]
     values = [one["value"] for one in json.loads(out)["parameters"].values()]
     np.testing.assert_allclose(values, 1.0, rtol=1e-12)
+
+
+VALUES = {
+    "--y": "s", "--sigma": "0.5", "--loss": "cauchy", "--beyond": "7", "--errors": "effective", "--where": "t > 1",
+    "--over": "b=5", "--bounds": "b=1..2", "--tied": "b=a", "--sigma-x": "b=0.1", "-D": "b=4", "-c": "b=n",
+    "--coverage": "0.9", "--report": "new.md", "-o": "new.csv", "--na": "NA", "--points": None, "--json": None,
+}  # fmt: skip
+LINES = [
+    ["y ~ a*t", "d.csv", "--over", "a=1"],
+    ["y ~ a*t", "d.csv", "--over=a=1,b=2", "--bounds", "a=0..1,b=3,c=4..5", "--tied=b=2*a, c=b", "--points", "-D", "b=[1, a]"],
+    ["--sigma", "1", "--where", "x > 0", "--json", "y ~ a*t", "d.csv", "--over", "a=1", "--over", "b=2", "-c", "b=q,a=p"],
+    ["--report", "old.md", "-o", "old.csv", "--coverage=0.5", "--beyond=1", "--", "-a*t", "d.csv"],
+]  # fmt: skip
+
+
+@each("option, value", [*VALUES.items()])
+@each("line", LINES)
+def test_a_fix_keeps_what_was_typed_and_replaces_an_option(monkeypatch, line, option, value):
+    """What click makes of the line of the fix is what it makes of the line that was typed, but for this option."""
+
+    def read(words):
+        given = command.make_context("fit", [*words]).params
+        return {
+            name: texts_by_name(name, x) if isinstance(x, tuple) and name != "words" else x for name, x in given.items()
+        }
+
+    monkeypatch.setattr("sys.argv", ["agrad", "fit", *line])
+    with command.make_context("fit", [*line]) as context:
+        (name,) = [one.name for one in context.command.params if option in one.opts]
+        words = shlex.split(again(option, value))[2:]
+    before, after = read(line), read(words)
+    is_many = isinstance(before[name], dict)
+    new = {"b": value.partition("=")[2]} if is_many else float(value) if option == "--coverage" else value or True
+    assert after == before | {name: before[name] | new if is_many else new}
+
+
+def test_data_may_come_from_a_pipe(environment, tmp_path):
+    precise(tmp_path / "d.csv")
+    text = (tmp_path / "d.csv").read_bytes()
+    line = [sys.executable, "-m", "agrad.cli", "fit", "n ~ a*exp(-b*t) + c", "--over", "a=9,b=1,c=1"]
+
+    def told(path, given):
+        how = {"cwd": tmp_path, "env": environment, "capture_output": True, "input": given, "timeout": 60}
+        done = subprocess.run([*line, path], check=False, **how)
+        return done.stdout.decode(), done.stderr.decode()
+
+    whole = told("d.csv", b"")
+    assert "27 degrees of freedom" in whole[0]
+    assert told("-", text) == told("/dev/stdin", text) == whole
+    assert told("-", text + b"\n1,x,1,1")[1].startswith("<stdin>:32:3: error[file]: column n: ")
+    as_lines = b"".join(b'{"t": %d, "n": %f}\n' % (t, 9 * 0.7**t) for t in range(9))
+    assert "R2 = " in told("-", as_lines)[0]
+
+
+def test_the_coverage_is_that_of_bands_intervals_and_the_report(inside, tmp_path):
+    precise(tmp_path / "d.csv")
+    line = [
+        "fit",
+        "n ~ a*exp(-b*t) + c",
+        "d.csv",
+        "--over",
+        "a=9,b=1,c=1",
+        "--sigma",
+        "s",
+        "--json",
+        "--profile",
+        "--points",
+    ]
+    wide, narrow = (json.loads(inside(*line, *words)[0]) for words in ([], ["--coverage", "0.6826894921370859"]))
+    assert (wide["coverage"], round(narrow["coverage"], 4)) == (0.95, 0.6827)
+    half = np.subtract(narrow["points"]["confidence_high"], narrow["points"]["predicted"])
+    np.testing.assert_allclose(
+        np.subtract(wide["points"]["confidence_high"], wide["points"]["predicted"]), 1.959963984540054 * half, rtol=1e-9
+    )
+    u = np.subtract(*narrow["profile"]["a"][::-1]) / 2
+    assert u == pytest.approx(narrow["parameters"]["a"]["u"], rel=0.01)
+    assert inside(*line[:-3], "--coverage", "0.5", "--report", "r.md", "-o", "o.csv", "--profile")[2] == 0
+    text = (tmp_path / "r.md").read_text()
+    assert "coverage 0.5" in text
+    assert "| profile, 50 % | low | high |" in text

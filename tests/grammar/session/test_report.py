@@ -208,8 +208,17 @@ def test_access_to_files_may_be_off():
 def test_a_report_of_a_fit_has_all_models_and_how_good_they_are(session):
     said("x = [0, 1, 2, 3]; y = normal([1, 2.1, 2.9, 4.2], 0.1); z = normal([2, 1.9, 1, 0.2], 0.1)", session)
     said("fit y ~ a + b*x, z ~ c - b*x over a, b, c in 0..1 from a=1, b=1, c=1 tied d = 2*b", session)
+    assert "profile" not in written(session, "r.md").split("The script")[0]
+    said("last fit profile coverage 0.9", session)
     text = written(session, "r.md")
-    for part in ("y ~ a + b*x\nz ~ c - b*x", "c = 1, at its bound", "\nd = ", "chi2/dof = ", "| log\\_likelihood |"):
+    assert "| profile, 90 % | low | high |\n| --- | ---: | ---: |\n| a | " in text
+    for part in (
+        "y ~ a + b*x\nz ~ c - b*x\nc in 0..1\nd = 2*b\n",
+        "c = 1, at its bound",
+        "\nd = ",
+        "chi2/dof = ",
+        "| log\\_likelihood |",
+    ):
         assert part.replace("\\_", "_") in text
     refuses(lambda: report.writer("f.xls"), "a report ends in")
 

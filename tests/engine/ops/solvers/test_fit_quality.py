@@ -11,7 +11,7 @@ pytest.importorskip("scipy")
 from scipy import stats
 
 from agrad.engine.ops.solvers.fit_quality import derivatives, of_points, profile
-from agrad.engine.ops.solvers.fitting import fitted
+from agrad.engine.ops.solvers.fitting import Errors, fitted
 from agrad.engine.ops.solvers.least_squares import Within, unbounded
 from agrad.engine.ops.solvers.losses import Loss
 
@@ -34,18 +34,16 @@ def test_the_profile_intervals_of_puromycin_are_those_of_r():
     found = puromycin()
     np.testing.assert_allclose(found.values, [212.7, 0.06412], rtol=1e-4)
     np.testing.assert_allclose(found.u, [6.947, 0.008281], rtol=1e-4)
-    np.testing.assert_allclose(
-        profile(found, unbounded(2)), [(197.30213, 229.29006), (0.04692517, 0.08615995)], rtol=2e-4
-    )
+    np.testing.assert_allclose(profile(found), [(197.30213, 229.29006), (0.04692517, 0.08615995)], rtol=2e-4)
 
 
 def test_at_the_ends_of_a_profile_the_sum_of_squares_has_risen_by_the_quantile():
     found = puromycin()
     limit = stats.t.ppf(0.975, 10) ** 2 * found.rss / 10
-    for v in profile(found, unbounded(2))[0]:
+    for v in profile(found)[0]:
         held = fitted(lambda k, v=v: v * X / (k + X), ["k"], [0.1], Y, None)
         assert held.rss - found.rss == pytest.approx(limit, rel=1e-7)
-    (low, high), _ = profile(found, Within.of([(200, 220), (0, 1)]))
+    (low, high), _ = profile(found._replace(within=Within.of([(200, 220), (0, 1)])))
     assert (low, high) == (200.0, 220.0)
 
 
@@ -54,7 +52,7 @@ def test_the_profile_of_a_linear_model_is_the_usual_interval():
     found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, None)
     half = stats.t.ppf(0.975, 4) * found.u
     expected = np.stack([found.values - half, found.values + half], axis=1)
-    np.testing.assert_allclose(profile(found, unbounded(2)), expected, rtol=1e-7)
+    np.testing.assert_allclose(profile(found), expected, rtol=1e-7)
 
 
 @each("sigma", [None, 0.2])
@@ -119,12 +117,58 @@ def test_a_parameter_changes_with_each_datum_as_its_closed_form():
         np.testing.assert_allclose(columns_of(found)["dp_dy"], slopes, rtol=1e-8)
 
 
+def test_the_derivatives_by_data_are_exact():
+    """Those of a line, also behind a curved change of its parameters, and of an exponential through two places."""
+    x = np.array([0.5, 1.0, 2.0, 3.0, 5.0])
+    y, s = np.array([1.1, 1.9, 4.2, 6.1, 9.7]), np.array([0.1, 0.2, 0.1, 0.3, 0.2])
+    matrix, table = 0.02 * np.exp(-np.abs(x[:, None] - x)), np.stack([np.ones(5), x], axis=1)
+    for sigma, weights in ((None, np.eye(5)), (s, np.diag(s**-2)), (matrix, np.linalg.inv(matrix))):
+        gains = np.linalg.solve(table.T @ weights @ table, table.T @ weights)
+        a, b = gains @ y
+        for model, start, by in (
+            (lambda a, b: a + b * x, [0.0, 1.0], (1.0, 1.0)),
+            (lambda a, b: a**3 + ag.exp(b) * x, [0.5, 0.5], (np.abs(a) ** (-2 / 3) / 3, 1 / b)),
+            (lambda a, b: ag.tensor(table) @ ag.stack([1 / a, b**2]), [9.0, 1.4], (-1 / a**2, 0.5 / np.sqrt(b))),
+        ):
+            columns = columns_of(fitted(model, ["a", "b"], start, y, sigma))
+            for name, one, gain in zip("ab", by, gains, strict=True):
+                np.testing.assert_allclose(columns[f"d{name}_dy"], one * gain, rtol=1e-10, atol=1e-12)
+    t, n = np.array([0.0, 0.0, 2.0, 2.0]), np.array([5.1, 4.9, 1.9, 2.1])
+    columns = columns_of(fitted(lambda a, b: a * ag.exp(-b * t), ["a", "b"], [4.0, 0.3], n, None))
+    np.testing.assert_allclose(columns["da_dy"], [0.5, 0.5, 0, 0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(columns["db_dy"], [0.05, 0.05, -0.125, -0.125], rtol=1e-10)
+
+
+def test_derivatives_by_data_are_not_told_where_columns_are_uncertain():
+    x, y = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8])
+    for method in ("orthogonal", "effective"):
+        errors = Errors(method, [x], [np.full(6, 0.1)])
+        found = fitted(lambda a, b, x: a + b * x, ["a", "b"], [0.0, 1.0], y, 0.2, errors=errors)
+        assert "da_dy" not in columns_of(found)
+
+
+def test_the_profile_of_a_parameter_at_its_bound_begins_there():
+    """Of a line without an offset, chi2 rises by S (a - a0)**2 beside its free minimum a0 < 0, b fitted again."""
+    x, y = np.arange(1.0, 7.0), np.array([1.0, 2.8, 4.6, 6.9, 8.8, 10.5])
+    for bounds, sign in (((0, np.inf), 1.0), ((-np.inf, 0), -1.0)):
+        found = fitted(
+            lambda a, b: a + b * x, ["a", "b"], [sign, 1.0], sign * y, 0.3, within=Within.of([bounds, (-9, 9)])
+        )
+        assert not found.free[0]
+        curvature = np.sum((1 - x * np.sum(x) / np.sum(x**2)) ** 2) / 0.3**2
+        a0 = np.polyfit(x, y, 1)[1]
+        end = a0 + np.sqrt(a0**2 + stats.norm.ppf(0.975) ** 2 / curvature)
+        interval, other = profile(found)
+        np.testing.assert_allclose(interval, sorted([0.0, sign * end]), rtol=1e-8, atol=0)
+        assert other[0] < found.values[1] < other[1]
+    assert profile(puromycin(within=Within.of([(0, 200), (0, 1)])))[0][1] == 200.0
+
+
 def test_a_parameter_at_its_bound_does_not_change_with_a_datum():
     found = puromycin(within=Within.of([(0, 200), (0, 1)]))
     assert not columns_of(found)["dv_dy"].any()
-    assert profile(found, Within.of([(0, 200), (0, 1)]))[0] == (200.0, 200.0)
 
 
 def test_a_profile_with_a_loss_is_refused():
     with pytest.raises(ag.AgradError, match="without a loss"):
-        profile(puromycin(within=unbounded(2, Loss("huber", 10.0))), unbounded(2))
+        profile(puromycin(within=unbounded(2, Loss("huber", 10.0))))
