@@ -106,7 +106,7 @@ def command(asked: Asked) -> int:
         agrad.cli.data.writers.form_for(asked.out, False)
     with ExitStack() as stack:
         if agrad.cli.data.at_file.is_pipe(path):
-            files, path = [stack.enter_context(agrad.cli.data.at_file.copied(path))], agrad.engine.data.formats.STDIN
+            files, path = [stack.enter_context(agrad.cli.data.at_file.copied(path))], "<stdin>"
         else:
             files = agrad.cli.data.parts.inputs(path)
         for written in (asked.out, asked.report):
