@@ -83,16 +83,17 @@ def again(option: str, value: str | None = None) -> str:
     """
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
-    known = next(one for one in click.get_current_context().command.params if option in one.opts)
-    part = "(?s)^().*$"
+    context = click.get_current_context(silent=True)
+    known = next((one for one in (context.command.params if context else ()) if option in one.opts), None)
+    names, part = [option] if known is None else known.opts, "(?s)^().*$"
     if getattr(known, "multiple", False):
         part = rf"(^|,\s*){re.escape((value or '').partition('=')[0])}\s*=.*?(?=,\s*[^\W\d]\w*\s*=|$)"
     given, found, is_new = iter(words[:end]), list[str](), True
     for word in given:
         name, equals, old = word.partition("=")
         found.append(word)
-        if name not in known.opts or value is None:
-            is_new = is_new and name not in known.opts
+        if name not in names or value is None:
+            is_new = is_new and name not in names
             continue
         new, count = re.subn(part, lambda before: before[1] + value, old if equals else next(given, ""), count=1)
         found[-1:] = [f"{name}={new}"] if equals else [name, new]

@@ -106,7 +106,7 @@ def command(asked: Asked) -> int:
         agrad.cli.data.writers.form_for(asked.out, False)
     with ExitStack() as stack:
         if agrad.cli.data.at_file.is_pipe(path):
-            files, path = [stack.enter_context(agrad.cli.data.at_file.copied(path))], agrad.engine.data.formats.STDIN
+            files, path = [stack.enter_context(agrad.cli.data.at_file.copied(path))], "<stdin>"
         else:
             files = agrad.cli.data.parts.inputs(path)
         for written in (asked.out, asked.report):
@@ -138,7 +138,7 @@ def _fitted(
     constants = texts_by_name("-D", asked.given)
     ask = agrad.cli.data.request.Asked(formulas, False, constants, wrt, where=asked.where)
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
-    with agrad.cli.data.request.advised():
+    with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
         work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
         bench = agrad.cli.data.fit_work.FitBench(work, wishes, os.cpu_count() or 1, ends)
         bench.run(bench.prepare)

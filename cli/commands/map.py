@@ -134,7 +134,7 @@ def command(asked: Asked) -> None:
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     form = vars(asked.reading)
     line = arguments.Line.typed().words
-    with agrad.cli.data.request.advised(data):
+    with agrad.cli.data.request.advised(line, _typed, data):
         if asked.out and (asked.out.endswith(("/", os.sep)) or os.path.isdir(os.path.expanduser(asked.out))):
             on = where(asked.cluster.on, asked.cluster.workers)
             folder = agrad.cli.data.parts_run.Folder(asked.most, asked.resume, on, ends, line, _typed)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from stat import S_ISFIFO
-from typing import BinaryIO
 
 from agrad.cli.main import reading_input, shown_name
 from agrad.engine.core.tensor import Tensor
@@ -52,13 +51,10 @@ def copied(path: str) -> Iterator[str]:
     """The name of a file that is a copy of what a pipe gives, as long as it is needed. Raises AgradError."""
     with rare.tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "data")
-        with reading_input(), _opened(path) as stream, open(copy, "wb") as file:
+        with reading_input(), ExitStack() as stack, open(copy, "wb") as file:
+            stream = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
             rare.shutil.copyfileobj(stream, file)
         yield copy
-
-
-def _opened(path: str) -> BinaryIO:
-    return open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-")
 
 
 def _from_pipe(path: str, column: str, most: int) -> Tensor:
@@ -77,7 +73,7 @@ def _from_pipe(path: str, column: str, most: int) -> Tensor:
 @cache
 def _piped(path: str, most: int) -> bytes:
     """What a pipe gives, once for all the columns that are taken of it. Raises AgradError of kind `limit`."""
-    with reading_input(), _opened(path) as stream:
+    with reading_input(), open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-") as stream:
         data = stream.read(most + 1)
     if len(data) > most:
         raise AgradError("limit", f"{shown_name(path)} has more than {format_bytes(most)}")

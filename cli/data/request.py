@@ -13,10 +13,9 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments import Line
 from agrad.cli.arguments.expression import noted
 from agrad.cli.data.writers import BINARY
-from agrad.cli.main import again, typed
+from agrad.cli.main import typed
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
@@ -321,37 +320,38 @@ def aggregates(
 
 
 @contextmanager
-def advised(data: str | None = None) -> Iterator[None]:
-    """Add fixes to an error inside: options for the command that runs.
+def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | None = None) -> Iterator[None]:
+    """Add fixes to an error inside: options for a command, whose arguments are the words in `typed`.
 
     `data`: the file whose rows are mapped, or - for standard input; None for a fit.
     """
     try:
         yield
     except AgradError as problem:
-        facts, typed = problem.facts, Line.typed().words
-        if fixes := _of_form(facts, typed):
+        facts = problem.facts
+        if fixes := _of_form(facts, typed, command_line):
             problem.fixes = fixes
         elif data is not None and problem.row and "--on-error" not in typed:
-            missing = _of_missing(facts, typed)
-            problem.fixes = [*missing, *problem.fixes, Hint(f"go on without such rows: {again('--on-error', 'null')}")]
+            again = command_line(*typed, "--on-error", "null")
+            missing = _of_missing(facts, typed, command_line)
+            problem.fixes = [*missing, *problem.fixes, Hint(f"go on without such rows: {again}")]
         elif isinstance(facts, UnknownColumn):
             columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
-            fixes = [again("-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
+            fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
             is_measured = facts.name in [word.partition("~")[0].strip() for word in typed]
             if data is None and not (facts.nameless or fixes or is_measured or suggest(facts.name, facts.columns)):
-                fixes = [again(option, f"{facts.name}=1") for option in ("--over", "-D")]
-            constant = again("-D", f"{facts.name}=1")
+                fixes = [command_line(*typed, option, f"{facts.name}=1") for option in ("--over", "-D")]
+            again = command_line(*typed, "-D", f"{facts.name}=1")
             if data is not None and (lines := _above_names(facts.name, data)) and "--skip" not in typed:
-                fixes = [again("--skip", str(lines))]
+                fixes = [command_line(*typed, "--skip", str(lines))]
             elif facts.nameless and data is None:
                 fixes = [Hint(f"name the columns: --columns {','.join([facts.name, *facts.columns[1:]])}")]
             elif facts.nameless and problem.labels and isinstance(at := problem.labels[0].origin, Span):
-                named = again("--columns", _named(open_names(at.source.text), facts.columns))
+                named = command_line(*typed, "--columns", _named(open_names(at.source.text), facts.columns))
                 fixes = [Hint(f"{named}   names the columns, in this order")]
                 if {*open_names(at.source.text)} & {*facts.columns}:  # who knows their names may mean a constant
-                    fixes += _other_columns(facts, constant)
-            problem.fixes = fixes or _other_columns(facts, constant if data is not None and problem.labels else "")
+                    fixes += _other_columns(facts, again)
+            problem.fixes = fixes or _other_columns(facts, again if data is not None and problem.labels else "")
         elif data is not None and isinstance(facts, BadEntry) and facts.copied:
             problem.fixes = [Hint("write .csv or .jsonl, which take texts too")]
         elif data is not None and isinstance(facts, NamedColumns):
@@ -360,27 +360,30 @@ def advised(data: str | None = None) -> Iterator[None]:
             problem.fixes = _whole_column(facts.text, data, typed)
             name = facts.text.partition("(")[0]
             if name in NAMES and data != "-" and "--whole" not in typed:
-                problem.fixes.insert(0, again("--whole", name))
+                problem.fixes.insert(0, command_line(*typed, "--whole", name))
         raise
 
 
-def _of_form(facts: object, typed: Sequence[str]) -> list[str]:
+def _of_form(facts: object, typed: Sequence[str], command_line: Callable[..., str]) -> list[str]:
     """The options that say how the rows of a file are divided, where an error is about that."""
     if isinstance(facts, OtherForm):
-        return [again(f"--{facts.option}", str(one)) for one in facts.values]
+        return [command_line(*typed, f"--{facts.option}", str(one)) for one in facts.values]
     if isinstance(facts, BadEntry) and facts.decimal and "--decimal" not in typed:
-        return [again("--decimal", facts.decimal)]
+        return [command_line(*typed, "--decimal", facts.decimal)]
     if isinstance(facts, BadEntry) and facts.damaged and "--encoding" not in typed:
-        return [again("--encoding", "cp1252")]
+        return [command_line(*typed, "--encoding", "cp1252")]
     return []
 
 
-def _of_missing(facts: object, typed: Sequence[str]) -> list[str]:
+def _of_missing(facts: object, typed: Sequence[str], command_line: Callable[..., str]) -> list[str]:
     """The option that says which entries are missing, where an error is about one that may be."""
     if not isinstance(facts, BadEntry) or facts.missing is None or "--resume" in typed:  # which goes on as it began
         return []
-    known = f"{typed[typed.index('--na') + 1]}," if "--na" in typed else ""
-    return [f"{again('--na', known + facts.missing)}   reads it as nan"]
+    words = [*typed, "--na", facts.missing]
+    if "--na" in typed:
+        words, place = [*typed], typed.index("--na") + 1
+        words[place] += f",{facts.missing}"
+    return [f"{command_line(*words)}   reads it as nan"]
 
 
 def _above_names(name: str, data: str) -> int:

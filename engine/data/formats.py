@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PARQUET = (".parquet", ".pq")
 _JSON = (".jsonl", ".ndjson", ".json")
-STDIN = "<stdin>"  # as a path with `files`: these are a copy of it, which can be read more than once
+_STDIN = "<stdin>"  # as a path with `files`: these are a copy of it, which can be read more than once
 KINDS = ("csv", "jsonl", "arrow")  # of what has no name
 BINARY = (*_PARQUET, ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz")
 
@@ -51,7 +51,7 @@ def open_table(
     if stream is None and (files or is_folder(path)):
 
         def opened(file: str) -> Table:
-            if path == STDIN:
+            if path == _STDIN:
                 return open_table(path, names, open(file, "rb"), form, kind=kind)
             return open_table(file, names, None, form, fast=fast, kind=kind)
 

@@ -81,6 +81,7 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
         return part
 
     tree = replaced(parse_expression(Source("model", model.__name__)), named)
+    u = u if np.ndim(u) < 2 else np.sqrt(np.diag(u))
     return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u)
 
 
@@ -196,14 +197,7 @@ def _fit(session: Session, call: Call) -> None:
     for name, value in zip([*asked.names, *asked.tied], [*values, *others], strict=True):
         session.machine.bind(call.names, name, value)
     latest, *rest = [
-        last_fit(
-            model,
-            [*values, *others],
-            _dof(found),
-            call.operand(2 * place + 1).span.text,
-            one.y,
-            one.sigma if np.ndim(one.sigma) < 2 else np.sqrt(np.diag(one.sigma)),
-        )
+        last_fit(model, [*values, *others], _dof(found), call.operand(2 * place + 1).span.text, one.y, one.sigma)
         for place, (model, one) in enumerate(zip(asked.models, data, strict=True))
     ]
     remember_entry(vars(session), "fit")

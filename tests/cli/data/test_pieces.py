@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from rows import each
 
-from agrad.cli.arguments import Line
 from agrad.cli.data import cluster, parts
 from agrad.cli.data.at_file import from_file
 from agrad.cli.data.job import LARGE, Job, Reading, Tally, read
@@ -115,10 +114,9 @@ def test_an_uncertainty_of_0_is_one(inside, tmp_path, given, u):
 
 
 @each("data, advice", [("d.csv", ["write .csv or .jsonl, which take texts too"]), (None, ["before"])])
-def test_where_nothing_is_copied_no_other_form_is_advised(monkeypatch, data, advice):
-    monkeypatch.setattr(Line, "typed", lambda: Line("map", [], []))
+def test_where_nothing_is_copied_no_other_form_is_advised(data, advice):
     problem = AgradError("file", "bad", facts=BadEntry(1, 1, True), fixes=[Hint("before")])
-    with pytest.raises(AgradError), advised(data):
+    with pytest.raises(AgradError), advised(["map"], " ".join, data):
         raise problem
     assert [str(fix) for fix in problem.fixes] == advice
 
