@@ -9,7 +9,7 @@ between it and its neighbours.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, pairwise
@@ -169,14 +169,19 @@ class _Studied:
 
     def _edges(self) -> Iterator[float]:
         """Where a value begins or ends, as far as places in the interval tell."""
-        for low, high in pairwise(np.linspace(*self.ends, _CELLS + 1).tolist()):
-            before, after = (isfinite(self.of[0](x)) for x in (low, high))
+        for low, high, before in self._turns(lambda x: isfinite(self.of[0](x))):
+            inside, outside = (low, high) if before else (high, low)
+            is_alone = isfinite(self.of[0](nextafter(outside, inf if before else -inf)))
+            yield outside if is_alone or abs(self.of[0](outside)) == inf else inside
+
+    def _turns(self, is_so: Callable[[float], bool]) -> Iterator[tuple[float, float, bool]]:
+        """Two numbers beside each other between which a truth changes, and what it is at the first."""
+        places = [(x, is_so(x)) for x in np.linspace(*self.ends, _CELLS + 1).tolist()]
+        for (low, before), (high, after) in pairwise(places):
             if before != after:
                 while low < (middle := low + (high - low) / 2) < high:
-                    low, high = (middle, high) if isfinite(self.of[0](middle)) == before else (low, middle)
-                inside, outside = (low, high) if before else (high, low)
-                is_alone = isfinite(self.of[0](nextafter(outside, inf if before else -inf)))
-                yield outside if is_alone or abs(self.of[0](outside)) == inf else inside
+                    low, high = (middle, high) if is_so(middle) == before else (low, middle)
+                yield low, high, before
 
     def _outcomes(self) -> Iterator[float]:
         """Where an outcome of what the function, or its derivative, decides by changes."""
@@ -189,12 +194,10 @@ class _Studied:
     def _vanishing(self) -> Iterator[float]:
         """Where the function, or its derivative, becomes too small for its digits."""
         for which, f in enumerate(self.of[:2]):
-            is_small = [(x, abs(f(x)) < _TINY) for x in np.linspace(*self.ends, _CELLS + 1).tolist()]
-            for (low, before), (high, after) in pairwise(is_small):
-                if before != after and self._is_tiny(which, low if before else high):
-                    while low < (middle := low + (high - low) / 2) < high:
-                        low, high = (middle, high) if (abs(f(middle)) < _TINY) == before else (low, middle)
-                    yield low if before else high
+            for low, high, before in self._turns(lambda x, f=f: abs(f(x)) < _TINY):  # type: ignore[misc]
+                x, side = (low, -1) if before else (high, 1)
+                if self._is_tiny(which, x + side * 1e-6 * self.length):
+                    yield x
 
     def _is_tiny(self, which: int, x: float) -> bool:
         """Whether a function is nearly 0 because a result has lost digits to its size, or all."""
@@ -325,12 +328,12 @@ class _Studied:
         told: dict[str, list[str]] = {}
         for word, found in self.found.items():
             told.setdefault(found.how, []).append(word)
-        found = [f"{', '.join(words)}: {how}" for how, words in told.items() if how]
+        said = [f"{', '.join(words)}: {how}" for how, words in told.items() if how]
         for which, name in enumerate(_NAMES[:2]):
             pieces = pairwise(sorted({*self.ends, *self.cuts}))
             tiny = _joined([one for one in pieces if self._is_tiny(which, _within(one))], ())
-            found += [f"the {name} is below {_TINY:g} in {', '.join(map(_written, tiny))}"] if tiny else []
-        return found
+            said += [f"the {name} is below {_TINY:g} in {', '.join(map(_written, tiny))}"] if tiny else []
+        return said
 
 
 def _written(ends: Range, precision: int | None = 10) -> str:

@@ -144,9 +144,9 @@ def _combined(name: str, operands: Sequence[float | _Fraction]) -> _Fraction | N
             turned = y._replace(above=y.below, below=y.above, power=tuple([-c for c in y.power]))
             return None if not y.above else turned if name == "reciprocal" else _product(x, turned)
         case "add" | "sub" if not x.above or not y.above or x.power == y.power:
-            sign, power = 1 if name == "add" else -1, x.power if x.above else y.power
+            sign, factor = 1 if name == "add" else -1, x.power if x.above else y.power
             above = _sum(_times(x.above, y.below), _times(y.above, x.below), sign)
-            return _Fraction(above, _times(x.below, y.below), x.rounded or y.rounded, power)
+            return _Fraction(above, _times(x.below, y.below), x.rounded or y.rounded, factor)
     return None
 
 
