@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,16 +12,19 @@ from typing import Any
 import click
 
 from agrad.cli import arguments
-from agrad.cli.arguments import Limits, Options, count, declared, file_option, group, option
+from agrad.cli.arguments import Limits, Options, count, declared, file_option, flag, group, many, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, words_argument
 from agrad.cli.main import Wrong, again, limited
 from agrad.cli.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands import graphs
+from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.results import Settings
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.session import Session
+
+_MEANT = {word: f"{option.meaning.capitalize()}." for word, option in COMMANDS["graph"].options.items()}
 
 
 class Asked(Options):
@@ -32,6 +36,8 @@ class Asked(Options):
     )
     file: str | None = file_option("-o --output", "Write the graph to FILE.", callback=arguments.file_or_stdout)
     depth: int | None = count("--depth", "N", "Show only the last N operations on each path.", 0)
+    gradients: bool = flag("--gradients", _MEANT.get("gradients", ""))
+    opened: tuple[str, ...] = many("--open", "NAME", _MEANT.get("open", ""))
     precision: int | None = arguments.precision_option()
     limits: Limits = group(Limits)
 
@@ -49,6 +55,7 @@ def command(asked: Asked) -> None:
     agrad graph "sin(x)*y" x=2 y=3 --as boxes
     agrad graph "sin(x)*y" x=2 y=3 -o graph.dot
     agrad graph "sin(x)*y" x=2 y=3 -o graph.png
+    agrad graph "sin(x)*y" x=2 y=3 -o graph.svg --gradients
     agrad graph "sin(x)*y" x=2 y=3 -o walk.html
     """
     wanted, form, file = formula(asked.words), asked.form, asked.file
@@ -58,6 +65,9 @@ def command(asked: Asked) -> None:
         raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
     elif file is None and form in graphs.PICTURES:
         raise Wrong(f"a graph as {form} is written to a file", again("-o", f"graph.{form}"))
+    for name in ("gradients", "opened"):
+        if getattr(asked, name) and form not in graphs.DRAWN:
+            raise Wrong(f"--{name.removesuffix('ed')} is for pictures: svg, png and pdf", again("-o", "graph.svg"))
     session = limited(Session, asked.limits)
     with wanted.advised():
         text = wanted.text()
@@ -65,7 +75,14 @@ def command(asked: Asked) -> None:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         value = _graphed(session.evaluate(text), text)
         settings = Settings(asked.precision, width)
-        drawing = session.all_at_once(lambda: graphs.drawn(value, text, form, settings, asked.depth, session=session))
+        picture = asked.opened, asked.gradients
+        try:
+            drawing = session.all_at_once(
+                lambda: graphs.drawn(value, text, form, settings, asked.depth, session, *picture)
+            )
+        except AgradError as problem:
+            problem.fixes = [Hint(re.sub("^open ", "--open ", str(fix))) for fix in problem.fixes]
+            raise
     if file is not None:
         graphs.write_graph(file, drawing)
     elif isinstance(drawing, str):

@@ -283,7 +283,8 @@ class _View:
         """A box of several nodes: what it is of, how many, its parameters, and what some of them hold."""
         last, kinds = rows[-1], sorted({row.kind for row in rows} & {"freed", "saved"})
         kind = "result" if last.kind == "result" else kinds[0] if kinds else _OPERATION
-        texts = [f"{LOOKS[kind].sign} + {fold.label}"]
+        head = f"{LOOKS[kind].sign} + "
+        texts = [head + (fold.label if len(head + fold.label) <= width else fold.name)]
         texts += [f"… {last.text}"] if fold.kind == "part" and last.text else []
         texts.append(f"{counted(len(rows), 'node')} {format_shape(last.shape) if last.shape else ''}".rstrip())
         names = [row.name.rpartition(".")[2] for row in rows if row.leaf and row.requires_grad and row.name]

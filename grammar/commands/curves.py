@@ -13,7 +13,7 @@ from agrad.engine.core.arguments import number_of
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.function import argument_names
-from agrad.engine.ops.solvers.functions import zeros_of
+from agrad.engine.ops.solvers.functions import study_of, zeros_of
 from agrad.engine.values import format_number
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, functions, note_constants, path_of, show, studied
@@ -73,16 +73,27 @@ def _area(session: Session, call: Call) -> None:
         above, *below = (as_array(closure(x)) for closure in call.values)
         return above - below[0] if below else above
 
-    found, zeros = zeros_of(gap, (low, high))
-    each = zip(found, zeros.places, zeros.repeated, strict=True)
-    inside = [(place if is_repeated else x) for x, place, is_repeated in each if low < place < high]
-    bounds = [call.options["low"], *inside, call.options["high"]]
+    start, end = call.options["low"], call.options["high"]
     integral, size = FUNCTIONS["integral"].call, FUNCTIONS["abs"].call
-    if zeros.broken:  # it changes its sign at a jump
-        area = integral(lambda x: size(gap(x)), bounds[0], bounds[-1])
+    try:
+        found, zeros = zeros_of(gap, (low, high))
+        places, flat = zeros.places, [(low, high)] * zeros.is_all
+        is_cut = bool(zeros.broken)  # it changes its sign at a jump
+    except AgradError:  # it is 0 all the way somewhere, or has no value
+        curve = study_of(gap, low, high)
+        flat = [(a, b) for a, b in curve.constant if not number_in(gap((a + b) / 2))]
+        places, is_cut = [place.x for place in curve.places if "zero" in place.kinds], True
+    if is_cut:
+        area = integral(lambda x: size(gap(x)), start, end)
     else:
-        area = sum(size(integral(gap, *pair)) for pair in pairwise(bounds))
-    crossings = ", ".join(format_number(x, session.settings.precision) for x in zeros.places)
+        each = zip(found, places, zeros.repeated, strict=True)
+        inside = [(place if is_repeated else x) for x, place, is_repeated in each if low < place < high]
+        area = sum(size(integral(gap, *pair)) for pair in pairwise([start, *inside, end]))
+    met = [(x, x) for x in places if not any(a <= x <= b for a, b in flat)]
+    said = (
+        "..".join(format_number(x, session.settings.precision) for x in sorted({*one})) for one in sorted([*flat, *met])
+    )
+    crossings = ", ".join(said)
     what = "the curves cross, or touch," if len(call.values) > 1 else "the curve meets the axis"
     (name,) = call.values[0].definition.parameters
     session.emit(Printed(f"{what} at {name} = {crossings}" if crossings else f"{what} nowhere in between"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from os.path import splitext
 
@@ -51,7 +51,7 @@ FORMS = {
 }
 # The forms that only a file can hold.
 PICTURES = ("png", "pdf")
-_DRAWN = ("svg", *PICTURES)
+DRAWN = ("svg", *PICTURES)
 # The forms of a graph by the endings of the files that hold them.
 ENDINGS = {".txt": "text", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".json": "json"}
 ENDINGS |= {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "page"}
@@ -62,7 +62,7 @@ _LINES = frozenset({"text", "tree"})
 def _form(call: Call) -> str:
     """The form asked for; only pictures have boxes that open, and gradients. Raises AgradError as `_named` does."""
     form = _named(call)
-    for option in {"open", "gradients"} & call.options.keys() if form not in _DRAWN else ():
+    for option in {"open", "gradients"} & call.options.keys() if form not in DRAWN else ():
         names = "".join(f' open "{name}"' for name in call.options.get("open", ())[:1])
         fixes = [f'graph {" ".join(_typed(call))}{" gradients" * ("gradients" in call.options)}{names} to "graph.svg"']
         raise call.wrong("name", f"`{option}` is for pictures: svg, png and pdf", *fixes)
@@ -156,10 +156,19 @@ def _typed(call: Call) -> list[str]:
 
 
 def drawn(
-    root: Tensor, name: str, form: str, settings: Settings, depth: int | None = None, session: Session | None = None
+    root: Tensor,
+    name: str,
+    form: str,
+    settings: Settings,
+    depth: int | None = None,
+    session: Session | None = None,
+    opened: Sequence[str] = (),
+    gradients: bool = False,
 ) -> str | bytes:
     """The graph behind a value in a form, as `shown` gives it. Raises AgradError as `dump` does, too."""
-    return shown(inspect.dump.dump(root, name, depth), form, settings, session)
+    made = inspect.dump.dump(root, name, depth)
+    made.opened, made.gradients = opened, gradients
+    return shown(made, form, settings, session)
 
 
 def shown(made: inspect.dump.Dump, form: str, settings: Settings, session: Session | None) -> str | bytes:
@@ -168,7 +177,7 @@ def shown(made: inspect.dump.Dump, form: str, settings: Settings, session: Sessi
     Raises AgradError of kind `extra` where a library is missing that draws png or pdf, and as `drawing` does.
     """
     made.width = sys.maxsize if settings.wide else settings.width or made.width
-    if session is not None and form in ("page", *_DRAWN):
+    if session is not None and form in ("page", *DRAWN):
         commands.info.tell_of_nodes(made, session)
     if form in PICTURES:
         return made.picture(form, settings.precision)

@@ -9,7 +9,7 @@ between it and its neighbours.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, pairwise
@@ -30,7 +30,8 @@ _PIECES = 100  # of the interval, at most
 _NEAR = (8.0 ** -np.arange(3.0, 13.0)).tolist()  # of its length: how near to a place the limits there are looked for
 _SAME = 1e-9  # of its length: places as near as that are one
 _BLURRED = 1e-6  # of it: derivatives as near as that to a cut may be rounding alone
-_TINY = 1e-300  # beside a pole at 0, the function is infinite from here on
+_TINY = 1e-300  # digits are lost below; beside a pole at 0, the function is infinite from here on
+_PRODUCTS = frozenset("exp mul div reciprocal pow square sigmoid erfc".split())  # small ones have lost digits
 _INSIDE = (0.5, 0.3, 0.71, 0.06, 0.93, 0.4, 0.6)  # of a range without a change of sign: where the sign is looked at
 _WORDS = "zeros", "extrema", "inflections"  # what zeros of the function and of its derivatives are
 _NAMES = "function", "derivative", "second derivative"
@@ -102,7 +103,8 @@ class _Studied:
         self.length = ends[1] - ends[0]
         self.poles: list[float] = []
         self.edges = self._apart(self._edges(), ())
-        self.kinks = self._apart(self._outcomes(), self.edges)
+        self.tiny = self._apart(self._vanishing(), self.edges)
+        self.kinks = self._apart(self._outcomes(), [*self.edges, *self.tiny])
         if len(self.cuts) > _PIECES:
             raise AgradError("domain", f"study: the function jumps, or ends, at more than {_PIECES} places here")
         inverse = self._all(derived(body, lambda y, *_: 1.0 / y[0]))
@@ -116,7 +118,7 @@ class _Studied:
     @property
     def cuts(self) -> list[float]:
         """The places beside which the function is smooth."""
-        return sorted({*self.poles, *self.edges, *self.kinks})
+        return sorted({*self.poles, *self.edges, *self.kinks, *self.tiny})
 
     def _apart(self, places: Iterable[float], others: Sequence[float]) -> list[float]:
         """The places inside that are not beside one before, or one of others."""
@@ -131,7 +133,7 @@ class _Studied:
 
     def _all(self, body: Body) -> zeros.Zeros:
         """All zeros; piece by piece, where there is no value in one, or the function is 0 all the way."""
-        if not self.edges:
+        if not self.edges and not self.tiny:
             with suppress(AgradError):
                 return self._sought(body, self.ends)
         parts = [self._piece(body, piece) for piece in pairwise([self.ends[0], *self.cuts, self.ends[1]])]
@@ -142,11 +144,15 @@ class _Studied:
 
     def _sought(self, body: Body, ends: Range) -> zeros.Zeros:
         found = zeros.zeros_of(body, self.same, ends)
+        if found.is_sure:
+            is_zero = found.is_all and body is self.bodies[0]
+            return found._replace(how=f"all of {_written(ends)}" if is_zero else "every one, as roots of polynomials")
         return found._replace(how=found.how.replace(f" in {_written(ends)}", "", 1))  # it stands above the table
 
     def _piece(self, body: Body, ends: Range) -> zeros.Zeros:
         """All zeros between two cuts."""
-        if self._sign(0, *ends) is None:
+        which = self.bodies.index(body) if body in self.bodies else 0
+        if self._sign(0, *ends) is None or self._is_tiny(which, _within(ends)):
             return zeros.Zeros([], [], "", True)
         try:
             return self._sought(body, ends)
@@ -163,14 +169,19 @@ class _Studied:
 
     def _edges(self) -> Iterator[float]:
         """Where a value begins or ends, as far as places in the interval tell."""
-        for low, high in pairwise(np.linspace(*self.ends, _CELLS + 1).tolist()):
-            before, after = (isfinite(self.of[0](x)) for x in (low, high))
+        for low, high, before in self._turns(lambda x: isfinite(self.of[0](x))):
+            inside, outside = (low, high) if before else (high, low)
+            is_alone = isfinite(self.of[0](nextafter(outside, inf if before else -inf)))
+            yield outside if is_alone or abs(self.of[0](outside)) == inf else inside
+
+    def _turns(self, is_so: Callable[[float], bool]) -> Iterator[tuple[float, float, bool]]:
+        """Two numbers beside each other between which a truth changes, and what it is at the first."""
+        places = [(x, is_so(x)) for x in np.linspace(*self.ends, _CELLS + 1).tolist()]
+        for (low, before), (high, after) in pairwise(places):
             if before != after:
                 while low < (middle := low + (high - low) / 2) < high:
-                    low, high = (middle, high) if isfinite(self.of[0](middle)) == before else (low, middle)
-                inside, outside = (low, high) if before else (high, low)
-                is_alone = isfinite(self.of[0](nextafter(outside, inf if before else -inf)))
-                yield outside if is_alone or abs(self.of[0](outside)) == inf else inside
+                    low, high = (middle, high) if is_so(middle) == before else (low, middle)
+                yield low, high, before
 
     def _outcomes(self) -> Iterator[float]:
         """Where an outcome of what the function, or its derivative, decides by changes."""
@@ -178,6 +189,42 @@ class _Studied:
             if not is_smooth(body.program):
                 jumps = Jumps(body, body.sizes.out)
                 yield from changes(Evaluated(jumps.watch, self.same), jumps.count, *self.ends)
+        yield from self._unannounced()
+
+    def _vanishing(self) -> Iterator[float]:
+        """Where the function, or its derivative, becomes too small for its digits."""
+        for which, f in enumerate(self.of[:2]):
+            for low, high, before in self._turns(lambda x, f=f: abs(f(x)) < _TINY):  # type: ignore[misc]
+                x, side = (low, -1) if before else (high, 1)
+                if self._is_tiny(which, x + side * 1e-6 * self.length):
+                    yield x
+
+    def _is_tiny(self, which: int, x: float) -> bool:
+        """Whether a function is nearly 0 because a result has lost digits to its size, or all."""
+        program = self.bodies[which].numbers
+        if program is None or not abs(self.of[which](x)) < _TINY:
+            return False
+        slots = [abs(float(y)) for y in program.computed([x, *self.same.tolist()])]
+        made = zip(slots[program.first :], program.steps, strict=True)
+        return any(y < _TINY <= min(slots[k] for k in step.operands) for y, step in made if step.op.name in _PRODUCTS)
+
+    def _unannounced(self) -> Iterator[float]:
+        """Jumps that no outcome tells of, as of atan(1/x): where the slope does not explain how values differ."""
+        places = np.linspace(*self.ends, _CELLS + 1).tolist()
+        size = max((abs(y) for y in map(self.of[0], places) if isfinite(y)), default=0.0)
+        for low, high in pairwise(places):
+            while (gap := self._unexplained(low, high)) > _SAME * size and low < (low + (high - low) / 2) < high:
+                middle = low + (high - low) / 2
+                low, high = max((low, middle), (middle, high), key=lambda part: self._unexplained(*part))
+            if gap > _BLURRED * size and inf not in (abs(self._limit(low, -1)), abs(self._limit(high, 1))):
+                yield high
+
+    def _unexplained(self, low: float, high: float) -> float:
+        """How far values differ from the integral of the slope, by Simpson's rule."""
+        f, slope = self.of[:2]
+        integral = (slope(low) + 4.0 * slope(low + (high - low) / 2) + slope(high)) * (high - low) / 6.0
+        gap = abs(f(high) - f(low) - (integral if isfinite(integral) else 0.0))
+        return gap if isfinite(gap) else 0.0
 
     def _beside(self, x: float, side: int, which: int = 0) -> list[float]:
         """The values nearer and nearer to a place."""
@@ -203,10 +250,10 @@ class _Studied:
 
     def _is_held(self, x: float, which: int) -> bool:
         """Whether the difference of the values on both sides of a place stays, however near they are."""
-        *_, before, last = (
-            abs(a - b) for a, b in zip(*(self._beside(x, side, which) for side in (-1, 1)), strict=True)
-        )
-        return bool(last > max(0.75 * before, 1e-9 * abs(self.of[which](x)))) or abs(last) == inf
+        sides = [self._beside(x, side, which) for side in (-1, 1)]
+        *_, before, last = (abs(a - b) for a, b in zip(*sides, strict=True))
+        rounding = max(1e-9 * abs(self.of[which](x)), 1e-12 * max(map(abs, chain(*sides))))
+        return bool(last > max(0.75 * before, rounding)) or abs(last) == inf
 
     # What is where
 
@@ -246,6 +293,7 @@ class _Studied:
         ranges = [[one for one, sign in zip(bounds, signs, strict=True) if sign == way] for way in (1, -1, 0)]
         rises, falls, constant = (_joined(some, parts) for some in ranges)
         found = [self._place(x, kinds[x]) for x in sorted(kinds) if kinds[x]]
+        constant = [one for one in constant if not self._is_tiny(1, _within(one))]
         return Study(found, rises, falls, constant, self._searched())
 
     def _across(self, which: int, x: float, places: Iterable[float]) -> tuple[Any, Any]:
@@ -266,14 +314,26 @@ class _Studied:
                 kinds, limits = [*kinds, "no value"], []
             return Place(x, kinds, nan, nan, limits)
         slope = 0.0 if x in self.found["extrema"].places else nan if "corner" in kinds else slope
+        if x in self.ends:
+            side = 1 if x == self.ends[0] else -1
+            limit, values = self._limit(x, side, 1), self._beside(x, side)
+            before, last = (abs(y - value) for y in values[-2:])
+            if last > max(0.99 * before, 1e-9 * abs(value)) and isfinite(last):
+                return Place(x, [*kinds, "jump"], value, slope, [value, values[-1]][::side])
+            slope = limit if abs(limit) == inf else slope
         return Place(x, kinds, 0.0 if "zero" in kinds else value, slope)
 
     def _searched(self) -> list[str]:
         """What was searched for what."""
         told: dict[str, list[str]] = {}
         for word, found in self.found.items():
-            told.setdefault("every one, as roots of polynomials" if found.is_sure else found.how, []).append(word)
-        return [f"{', '.join(words)}: {how}" for how, words in told.items()]
+            told.setdefault(found.how, []).append(word)
+        said = [f"{', '.join(words)}: {how}" for how, words in told.items() if how]
+        for which, name in enumerate(_NAMES[:2]):
+            pieces = pairwise(sorted({*self.ends, *self.cuts}))
+            tiny = _joined([one for one in pieces if self._is_tiny(which, _within(one))], ())
+            said += [f"the {name} is below {_TINY:g} in {', '.join(map(_written, tiny))}"] if tiny else []
+        return said
 
 
 def _written(ends: Range, precision: int | None = 10) -> str:
@@ -282,6 +342,11 @@ def _written(ends: Range, precision: int | None = 10) -> str:
 
 def _number(f: Evaluated, x: float) -> float:
     return float(f([x]))
+
+
+def _within(ends: Range) -> float:
+    """A place inside, which is not the middle, where a function may be 0 by symmetry."""
+    return ends[0] + 0.3 * (ends[1] - ends[0])
 
 
 def _joined(ranges: Sequence[Range], parts: Iterable[float]) -> list[Range]:

@@ -1,5 +1,7 @@
 """All real zeros of a function of one number: exactly those of a quotient of polynomials, else those of a search.
 
+A factor e**p(x) with a polynomial p is never 0, and derivatives have it as well: it is set aside.
+
 A polynomial has the decimal numbers that its coefficients print as, so that x**2 - 0.2*x + 0.01 has a double zero. Its
 zeros are separated by Sturm's chain in whole numbers, and are rounded correctly. Of any other function, cells of an
 interval are halved until a cubic through their ends, with the slopes there, tells the middle; a zero is then a change
@@ -57,6 +59,7 @@ def zeros_of(body: Body, same: Array, ends: Sequence[float]) -> Zeros:
         exact = [zero for zero in _of_fraction(fraction) if low <= zero[0] <= high]
         degree = len(fraction.above) - 1
         kind = "polynomial" if len(fraction.below) == 1 else "quotient of polynomials, its numerator"
+        kind += ", the factor of a power of e," * bool(fraction.power)
         how = f"every real root{where} of a {kind} of degree {max(degree, 0)}"
         return Zeros([x for x, _ in exact], [many for _, many in exact], how, True, degree < 0)
     search = Search(body, same)
@@ -78,11 +81,15 @@ Coefficients = list[int]
 
 
 class _Fraction(NamedTuple):
-    """A quotient of two polynomials with rational coefficients. `rounded`: whether one of them was computed."""
+    """A quotient of two polynomials with rational coefficients, times e to the power of a polynomial, which is not 0.
+
+    `rounded`: whether a coefficient was computed.
+    """
 
     above: list[Fraction]
     below: list[Fraction]
     rounded: bool
+    power: tuple[Fraction, ...] = ()
 
 
 def _fraction(program: Program, same: Sequence[float]) -> _Fraction | None:
@@ -127,22 +134,25 @@ def _combined(name: str, operands: Sequence[float | _Fraction]) -> _Fraction | N
     match name:
         case "neg":
             return x._replace(above=[-c for c in x.above])
+        case "exp" if len(x.below) == 1 and not x.power:
+            return _Fraction([Fraction(1)], [Fraction(1)], x.rounded, tuple([c / x.below[0] for c in x.above]))
         case "square":
             return _product(x, x)
         case "mul":
             return _product(x, y)
         case "reciprocal" | "div":
-            turned = y._replace(above=y.below, below=y.above)
+            turned = y._replace(above=y.below, below=y.above, power=tuple([-c for c in y.power]))
             return None if not y.above else turned if name == "reciprocal" else _product(x, turned)
-        case "add" | "sub":
-            sign = 1 if name == "add" else -1
+        case "add" | "sub" if not x.above or not y.above or x.power == y.power:
+            sign, factor = 1 if name == "add" else -1, x.power if x.above else y.power
             above = _sum(_times(x.above, y.below), _times(y.above, x.below), sign)
-            return _Fraction(above, _times(x.below, y.below), x.rounded or y.rounded)
+            return _Fraction(above, _times(x.below, y.below), x.rounded or y.rounded, factor)
     return None
 
 
 def _product(x: _Fraction, y: _Fraction) -> _Fraction | None:
-    made = _Fraction(_times(x.above, y.above), _times(x.below, y.below), x.rounded or y.rounded)
+    power = tuple(_sum(x.power, y.power, 1))
+    made = _Fraction(_times(x.above, y.above), _times(x.below, y.below), x.rounded or y.rounded, power)
     return made if len(made.above) + len(made.below) <= 4 * _DEGREE else None
 
 
@@ -359,7 +369,11 @@ class Search:
         guess = (f0 + f1) / 2 + (high - low) * (d0 - d1) / 8
         is_told = abs(c[1] - guess) <= 0.2 * min(abs(f0), abs(f1), abs(c[1]))
         way = f1 - f0  # from one sign to the other, it goes one way; else, it turns once at most
-        turns = min(d0 * way, c[2] * way, d1 * way) <= 0.0 if f0 * f1 <= 0.0 else d0 * c[2] < 0.0 > c[2] * d1
+        slopes = d0, c[2], d1
+        if _are_opposite(f0, f1) or not (f0 and f1):
+            turns = any(_are_opposite(d, way) or not d for d in slopes) or not way
+        else:
+            turns = all(_are_opposite(d, c[2]) for d in (d0, d1))
         if depth < self.depth and (turns or not is_told):
             return halves
         near = 1e-6 * size
@@ -389,14 +403,14 @@ class Search:
     def _between(self, a: _Place, b: _Place) -> None:
         """Take the zeros between two places where the function does what a cubic would."""
         (low, f0, d0), (high, f1, d1) = a, b
-        if f0 * f1 < 0.0:
+        if _are_opposite(f0, f1):
             self._crossing(a, b)
-        elif f0 * d0 < 0.0 < f1 * d1:  # it comes nearer to 0, and goes away again
+        elif _are_opposite(f0, d0) and (f1 < 0.0 > d1 or f1 > 0.0 < d1):  # it comes nearer to 0, and goes away again
             x = _bisected(self.slope, low, high)
             f = self.f(x)
             if abs(f) <= self.noise(x, max(abs(f0), abs(f1))):
                 self.found[x] = True
-            elif f * f0 < 0.0:
+            elif _are_opposite(f, f0):
                 self._crossing(a, (x, f, 0.0))
                 self._crossing((x, f, 0.0), b)
 
@@ -404,7 +418,9 @@ class Search:
         """Take the zero at which the function changes its sign, unless it jumps there."""
         (low, f0, d0), (high, f1, d1) = a, b
         x, way = _bisected(self.f, low, high), f1 - f0
-        is_jump = max(d0 * way, d1 * way) < 0.0  # on both sides it goes away from what is on the other one
+        is_jump = _are_opposite(d0, way) and _are_opposite(
+            d1, way
+        )  # on both sides it goes away from what is on the other one
         if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), 0.0 if is_jump else self.noise(x, 0.0)):
             self.found[x] = not abs(self.slope(x)) > 1e-6 * abs((f1 - f0) / (high - low))
         else:
@@ -412,6 +428,11 @@ class Search:
 
 
 _Place = tuple[float, float, float]  # a number, the function there, and its slope
+
+
+def _are_opposite(x: float, y: float) -> bool:
+    """Whether one is below 0 and one above: their product may be 0 by underflow."""
+    return x < 0.0 < y or y < 0.0 < x
 
 
 def _bisected(f: Callable[[float], float], low: float, high: float) -> float:

@@ -170,6 +170,12 @@ def test_three_layers_are_boxes_with_their_parameters_and_legible():
     assert any("self.last(x)" in row for row in rows(made))
 
 
+def test_a_squeezed_box_has_its_name_rather_than_half_of_its_place():
+    heads = [row for row in rows(of_network()) if " + " in row and "loss" in row]
+    assert heads
+    assert all(re.search(r"\+ (line \d+: )?loss", row) for row in heads)
+
+
 def test_a_box_opens_with_those_around_it():
     closed, opened = of_network("loss"), of_network("self.first(x)")
     assert any(re.search(r"\+ Net", row) for row in rows(closed))

@@ -87,6 +87,25 @@ def test_an_area_has_exact_derivatives_by_what_the_curves_and_the_ends_use() -> 
         assert session.evaluate(asked).item() == pytest.approx(wanted, rel=1e-10)
 
 
+@each(
+    "line",
+    [
+        "area floor(x), 0 for x in 0..3 ; 3 ; 0..1",
+        "area max(x, 0) for x in -1..1 ; 0.5 ; -1..0",
+        "area sign(x - 0.3) for x in -1..1 ; 2 ; 0.3",
+        "area floor(x)*(x - 2.5) for x in 0..4 ; 4.5 ; 0..1, 2.5",
+        "area max(x, 0), max(-x, 0) for x in -1..2 ; 2.5 ; 0",
+        "area x, x for x in 0..1 ; 0 ; 0..1",
+        "area max(2*x - 1, 0) for x in 0..1 ; 0.25 ; 0..0.5",
+    ],
+)
+def test_an_area_of_curves_that_jump_bend_or_are_0(line: str) -> None:
+    asked, area, met = map(str.strip, line.split(";"))
+    told, value = [one for one in said(asked) if not one.startswith("note")][-2:]
+    assert told.endswith(f" at x = {met}")
+    assert float(value) == pytest.approx(float(area), abs=1e-12)
+
+
 TANGENTS = """
 x^2 at 2 ; 4*x - 4
 f at 0 ; x
