@@ -102,10 +102,8 @@ class Python(builtins.Builtins, Machine):
         code = python.code_of(tree)
         self.global_names |= tree.globals
         for name in tree.attributes - self.readable.keys():
-            known = (
-                kind for kinds in (self.table, self.shown) for kind, flags in kinds.items() if flags.get(name) is READ
-            )
-            self.readable[name] = self.builtins[f".{name}."] = {*self.open, *known}
+            known = {kind for kind, flags in (self.shown | self.table).items() if flags.get(name) is READ}
+            self.readable[name] = self.builtins[f".{name}."] = self.open | known
         return code
 
     def run(self, code: CodeType) -> Any:
