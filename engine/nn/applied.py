@@ -57,12 +57,35 @@ class _Applied(Formed):
         return over(inputs[0], found, self.inplace)
 
 
+def spelled_out(settings: dict[str, Any]) -> dict[str, str]:
+    """The reduction that its older spelling names, which is taken out of the settings; nothing without it."""
+    averaged, reduced = settings.pop("size_average", None), settings.pop("reduce", None)
+    if averaged is None and reduced is None:
+        return {}
+    return {"reduction": "none" if reduced is False else "sum" if averaged is False else "mean"}
+
+
+class _Loss(_Applied):
+    """A loss; `size_average` and `reduce` are an older spelling of its reduction."""
+
+    inputs = 2
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Without the older spelling. Weights are a part of the state, as in PyTorch."""
+        self.__dict__.update(spelled_out(settings))
+        for name in [one for one in settings if one in ("weight", "pos_weight")]:
+            delattr(self, name)
+            value = settings[name]
+            self.register_buffer(name, value if value is None or isinstance(value, Tensor) else tensor(value))
+        super().build(settings)
+
+
 def _applied(name: str, function: str, form: str = "", base: type[_Applied] = _Applied, **facts: Any) -> type[_Applied]:
-    """The class of modules that call a function. All settings are shown, but `inplace` only where it is on."""
+    """The class of modules that call a function. All settings but those of losses are shown, `inplace` if it is on."""
     names = [part.partition("=")[0].strip() for part in form.split(",") if part]
     shown = " ".join("inplace?" if one == "inplace" else f"{one}=" for one in names)
-    body = {"function": function, "form": form, "shown": shown, "__doc__": f"`{function}` as a module."}
-    return type(name, (base,), body | facts | {"__module__": __name__})
+    body = {"function": function, "form": form, "__doc__": f"`{function}` as a module.", "__module__": __name__}
+    return type(name, (base,), body | ({} if issubclass(base, _Loss) else {"shown": shown}) | facts)
 
 
 class _Along(_Applied):
@@ -139,31 +162,10 @@ AdaptiveMaxPool2d = _pool("AdaptiveMaxPool2d", "adaptive_max_pool2d", "output_si
 # Losses, of which PyTorch shows no settings
 
 
-def spelled_out(settings: dict[str, Any]) -> dict[str, str]:
-    """The reduction that its older spelling names, which is taken out of the settings; nothing without it."""
-    averaged, reduced = settings.pop("size_average", None), settings.pop("reduce", None)
-    if averaged is None and reduced is None:
-        return {}
-    return {"reduction": "none" if reduced is False else "sum" if averaged is False else "mean"}
-
-
-class _Loss(_Applied):
-    """A loss; `size_average` and `reduce` are an older spelling of its reduction."""
-
-    def build(self, settings: dict[str, Any]) -> None:
-        """Without the older spelling. Weights are a part of the state, as in PyTorch."""
-        self.__dict__.update(spelled_out(settings))
-        for name in [one for one in settings if one in ("weight", "pos_weight")]:
-            delattr(self, name)
-            value = settings[name]
-            self.register_buffer(name, value if value is None or isinstance(value, Tensor) else tensor(value))
-        super().build(settings)
-
-
 def _loss(name: str, function: str, form: str, inputs: int = 2) -> type[_Applied]:
     """The class of losses. In the form, `reduction` stands for itself and its older spelling."""
     spelled = "size_average=None, reduce=None, reduction='mean'"
-    return _applied(name, function, form.replace("reduction", spelled), _Loss, shown="", inputs=inputs)
+    return _applied(name, function, form.replace("reduction", spelled), _Loss, inputs=inputs)
 
 
 CosineSimilarity = _loss("CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-08")
@@ -171,16 +173,14 @@ PairwiseDistance = _loss("PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e
 MSELoss = _loss("MSELoss", "mse_loss", "reduction")
 L1Loss = _loss("L1Loss", "l1_loss", "reduction")
 SmoothL1Loss = _loss("SmoothL1Loss", "smooth_l1_loss", "reduction, beta=1.0")
-HuberLoss = _applied("HuberLoss", "huber_loss", "reduction='mean', delta=1.0", _Loss, shown="", inputs=2)
+HuberLoss = _applied("HuberLoss", "huber_loss", "reduction='mean', delta=1.0", _Loss)
 BCELoss = _loss("BCELoss", "binary_cross_entropy", "weight=None, reduction")
 BCEWithLogitsLoss = _loss(
     "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", "weight=None, reduction, pos_weight=None"
 )
 _CLASSES = "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'"
-CrossEntropyLoss = _applied(
-    "CrossEntropyLoss", "cross_entropy", f"{_CLASSES}, label_smoothing=0.0", _Loss, shown="", inputs=2
-)
-NLLLoss = _applied("NLLLoss", "nll_loss", _CLASSES, _Loss, shown="", inputs=2)
+CrossEntropyLoss = _applied("CrossEntropyLoss", "cross_entropy", f"{_CLASSES}, label_smoothing=0.0", _Loss)
+NLLLoss = _applied("NLLLoss", "nll_loss", _CLASSES, _Loss)
 KLDivLoss = _loss("KLDivLoss", "kl_div", "reduction, log_target=False")
 SoftMarginLoss = _loss("SoftMarginLoss", "soft_margin_loss", "reduction")
 HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss", "margin=1.0, reduction")

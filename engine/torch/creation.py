@@ -269,9 +269,7 @@ class _Default(Generator):
 
 
 default_generator = _Default()
-TORCH["manual_seed"] = default_generator.manual_seed
-TORCH["seed"] = default_generator.seed
-TORCH["initial_seed"] = default_generator.initial_seed
+TORCH.update({name: getattr(default_generator, name) for name in ("manual_seed", "seed", "initial_seed")})
 TORCH["get_rng_state"] = default_generator.get_state
 TORCH["set_rng_state"] = lambda new_state: default_generator.set_state(new_state) and None
 

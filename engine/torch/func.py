@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import scope
-from agrad.engine.core.graph import leaf
 from agrad.engine.values import np
 from agrad.torch import autograd
 from agrad.torch.registry import engine
-from agrad.torch.tensor import Tensor, typed
-from agrad.torch.types import float64
+from agrad.torch.tensor import Tensor
 
 # Trees: tensors in tuples, lists and dicts.
 
@@ -142,10 +140,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
 def _pushed(values: list[Any], primals: list[Any], tangents: list[Any]) -> list[Any]:
     directions = {x.node: autograd.plainly(v) for x, v in zip(primals, tangents, strict=True)}
     found = push_all([autograd.plainly(y) for y in values], directions, True)
-    return [
-        autograd.zeros_like(y) if t is None else typed(t if isinstance(t, core.Tensor) else core.bare(leaf(t)), float64)
-        for y, t in zip(values, found, strict=True)
-    ]
+    pairs = zip(values, found, strict=True)
+    return [autograd.zeros_like(y) if t is None else autograd.gradient_of(t) for y, t in pairs]
 
 
 def _jacobians(rows: Callable[..., Any]) -> Callable[..., Any]:
@@ -471,9 +467,7 @@ def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
     directions = {node: autograd.plainly(t) for node, t in _LEVELS[-1].items()}
     with scope(recording=True):
         (found,) = push_all([autograd.plainly(tensor)], directions, True)
-    tangent = (
-        None if found is None else typed(found if isinstance(found, core.Tensor) else core.bare(leaf(found)), float64)
-    )
+    tangent = None if found is None else autograd.gradient_of(found)
     if any(node._more().dual.requires_grad for node in _LEVELS[-1]):
         return UnpackedDualTensor(tensor, tangent)
     return UnpackedDualTensor(tensor.detach(), None if tangent is None else tangent.detach())

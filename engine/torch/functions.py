@@ -276,29 +276,23 @@ def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any)
 
 
 @each("max", "min")
-def _extreme(name: str, input: Any, *args: Any, **keywords: Any) -> Any:
+def _extreme(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The {}imum of all entries; along an axis, with its places; of two tensors, entry by entry."""
     need_tensor(name, input)
-    args, keywords = second((input, *args), keywords)
-    dim = keywords.pop("dim", args[1] if len(args) > 1 else None)
+    dim = dim if other is None else other
     if isinstance(dim, core.Tensor):
         return engine(f"{name}imum", input, dim)
     if dim is None:
         if not input.numel():
             raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         return entitle(engine(f"a{name}", input), f"{name.capitalize()}Backward1")
-    keep = keywords.pop("keepdim", args[2] if len(args) > 2 else False)
     if input.ndim and not input.shape[axis_in(input, dim)]:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-    if keywords:
-        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keywords))}'")
-    return _places_of(name)(input, axis_in(input, dim), keep)
 
+    def along(x: Any, dim: int) -> Any:
+        return _HALVES[name](*_chosen(x, engine(f"arg{name}", x, axis=dim), dim, keepdim, name))
 
-def _places_of(name: str) -> Callable[..., Any]:
-    return _lined(
-        lambda input, dim, keep: _HALVES[name](*_chosen(input, engine(f"arg{name}", input, axis=dim), dim, keep, name))
-    )
+    return _lined(along)(input, axis_in(input, dim))
 
 
 def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[Any, Any]:
@@ -319,9 +313,6 @@ def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dty
     dim = None if isinstance(dim, tuple | list) and not dim else dim
     if name == "prod" and isinstance(dim, tuple | list):
         raise TypeError("prod(): argument 'dim' must be int")
-    input = _floats(name, input) if name == "mean" and dtype is None else input
-    for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
-        axis_in(input, one)
     if input.requires_grad and dtype is not None and as_dtype(dtype) is not float64:
         raise RuntimeError(f"{name}(): a tensor that requires grad has no {name} of type {dtype}")
     input = input if dtype is None else to(input, dtype)
@@ -539,9 +530,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
         raise RuntimeError(f"{input.kind} did not match {other.kind}")
     a, b = np.asarray(input.value), np.asarray(other.value)
     broadcast(a.shape, b.shape)
-    with np.errstate(all="ignore"):
-        found = (a == b) | (np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= atol + np.abs(rtol * b)))
-    return tensor_of(found | (np.isnan(a) & np.isnan(b)) if equal_nan else found)
+    return tensor_of(np.isclose(a, b, rtol, atol, equal_nan))
 
 
 @public(place=True, title="NanToNumBackward0")
@@ -599,14 +588,9 @@ def stride(input: Any, dim: int | None = None) -> Any:
     found, step = [], 1
     for axis in reversed(range(len(shape))):
         if offsets is not None and shape[axis] > 1 and offsets.size:
-            ends = np.take(offsets, [0, 1], axis).reshape(-1) if offsets.ndim == 1 else None
-            at = [0] * len(shape)
-            start = int(offsets[tuple(at)])
-            at[axis] = 1
-            found.append(int(offsets[tuple(at)]) - start if ends is None else int(ends[1] - ends[0]))
-        else:
-            found.append(step)
-        step = found[-1] * max(shape[axis], 1)
+            step = int(np.diff(offsets, axis=axis).flat[0])
+        found.append(step)
+        step *= max(shape[axis], 1)
     strides = tuple(reversed(found))
     return strides if dim is None else strides[dim]
 
@@ -739,20 +723,13 @@ def broadcast_tensors(*tensors: Any) -> Any:
     return tuple(x if x.shape == shape else expand(x, *shape) for x in tensors)
 
 
-@public("repeat", "tile", title="RepeatBackward0")
+@public(title="RepeatBackward0")
 def repeat(input: Any, *counts: Any) -> Any:
     """The whole, so many times along each axis."""
     given = sizes(counts)
     if len(given) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return engine("tile", input, *given)
-
-
-@public("tile")
-def tile(input: Any, *dims: Any) -> Any:
-    """The whole, so many times along each axis."""
-    given = sizes(dims)
-    return repeat(input, *(1,) * (input.ndim - len(given)), *given)
 
 
 @public()
@@ -935,10 +912,16 @@ def _parts_in(x: Any, index: Any) -> tuple[Any, ...]:
     """The parts of an index into a tensor. Raises IndexError where a number is none of an axis."""
     if isinstance(index, str) and not x.node.shape:
         raise IndexError("too many indices for tensor of dimension 0")
-    parts, axis = _checked(x, index_of(index)), 0
+    parts: tuple[Any, ...] = index_of(index)
+    axis = 0
+    taken = sum(map(_width, parts))
+    if taken > len(x.node.shape):
+        if not x.node.shape:
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
+        raise IndexError(f"too many indices for tensor of dimension {len(x.node.shape)}")
     for part in parts:
         if part is Ellipsis:
-            axis += len(x.node.shape) - sum(_width(one) for one in parts)
+            axis += len(x.node.shape) - taken
         elif type(part) is int and not -x.node.shape[axis] <= part < x.node.shape[axis]:
             raise IndexError(f"index {part} is out of bounds for dimension {axis} with size {x.node.shape[axis]}")
         axis += _width(part)
@@ -968,16 +951,6 @@ def _overlap(x: Any, y: Any) -> bool:
 def _is_part(x: Any) -> bool:
     """Whether a list with this in it is an index of several parts."""
     return x is None or x is Ellipsis or isinstance(x, list | tuple | slice | core.Tensor | np.ndarray)
-
-
-def _checked(x: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The parts of an index; IndexError where there are too many."""
-    taken = sum(_width(part) for part in parts)
-    if taken > len(x.node.shape):
-        if not x.node.shape:
-            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-        raise IndexError(f"too many indices for tensor of dimension {len(x.node.shape)}")
-    return parts
 
 
 def _width(part: Any) -> int:
@@ -1427,6 +1400,7 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "view_as reshape_as": lambda input, other: reshape(input, *other.shape),
     "broadcast_to": lambda input, *size: expand(input, *size),
     "expand_as": lambda input, other: expand(input, *other.shape),
+    "tile": lambda input, *dims: repeat(input, *(1,) * (input.ndim - len(sizes(dims))), *sizes(dims)),
     "fliplr": lambda input: flip(input, 1),
     "flipud": lambda input: flip(input, 0),
     "hstack FUNCTION": lambda tensors: cat(
@@ -1455,6 +1429,12 @@ _ROWS: dict[str, Callable[..., Any]] = {
     ),
     "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", *_paired(input, other), axis=dim),
     "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
+    "is_floating_point": lambda input: input.kind is float64,
+    "is_complex is_inference": lambda input: False,
+    "is_nonzero": bool,
+    "is_same_size": lambda input, other: input.shape == other.shape,
+    "element_size": lambda input: input.kind.itemsize,
+    "dim ndimension": lambda input: len(input.node.shape),
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
 
@@ -1600,26 +1580,10 @@ give("type", _type)
 give("type_as", lambda self, other: to(self, other.kind))
 
 
-@public("dim", "ndimension")
-def dim(input: Any) -> int:
-    """How many axes it has."""
-    return len(input.node.shape)
-
-
 TORCH["detach"] = lambda input: input.detach()
-_ANSWERS: dict[str, Any] = {
-    "is_floating_point": lambda x: x.kind is float64,
-    "is_complex": lambda x: False,
-    "is_nonzero": bool,
-    "element_size": lambda x: x.kind.itemsize,
-    "is_same_size": lambda x, other: x.shape == other.shape,
-    "detach_": lambda x: _detached(x),
-    "is_inference": lambda x: False,
-}
-for _name, _answer in _ANSWERS.items():
-    public(_name)(_answer)
 
 
+@public("detach_")
 def _detached(x: Any) -> Any:
     """Cut off its graph; returns itself."""
     if x._base is not None:

@@ -9,7 +9,7 @@ from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.tensor import no_grad
 from agrad.engine.nn import functional, init
 from agrad.engine.nn import layers as ours
-from agrad.engine.nn.applied import _Applied, _Loss, spelled_out
+from agrad.engine.nn.applied import _Applied, _applied, _Loss, spelled_out
 from agrad.engine.nn.formed import Formed
 from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
@@ -356,9 +356,8 @@ class _Padded(_Applied):
         return PAD(input, self.padding, self.mode, self.__dict__.get("value", 0.0)).to(input.kind)
 
 
-def _module(name: str, function: str, form: str, shown: str = "", base: type = _Made, **facts: Any) -> type:
-    body = {"function": function, "form": form, "shown": shown, "__doc__": f"`{function}` as a module."}
-    return type(name, (base,), body | facts | {"__module__": "agrad.torch.nn"})
+def _module(name: str, function: str, form: str, base: type[_Applied] = _Made, **facts: Any) -> type:
+    return _applied(name, function, form, base, __module__="agrad.torch.nn", **facts)
 
 
 class Upsample(_Made):
@@ -486,26 +485,25 @@ MODULES: dict[str, type] = {
         RMSNorm,
         Bilinear,
         EmbeddingBag,
-        _module("Unfold", "unfold", _SIZES, "kernel_size= dilation= padding= stride="),
-        _module("Fold", "fold", f"output_size, {_SIZES}", "output_size= kernel_size= dilation= padding= stride="),
-        _module("PixelShuffle", "pixel_shuffle", "upscale_factor", "upscale_factor="),
-        _module("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "downscale_factor="),
-        _module("ChannelShuffle", "channel_shuffle", "groups", "groups="),
-        _module("AlphaDropout", "alpha_dropout", "p=0.5, inplace=False", "p= inplace="),
+        _module("Unfold", "unfold", _SIZES),
+        _module("Fold", "fold", f"output_size, {_SIZES}"),
+        _module("PixelShuffle", "pixel_shuffle", "upscale_factor"),
+        _module("PixelUnshuffle", "pixel_unshuffle", "downscale_factor"),
+        _module("ChannelShuffle", "channel_shuffle", "groups"),
+        _module("AlphaDropout", "alpha_dropout", "p=0.5, inplace=False", shown="p= inplace="),
         Upsample,
         _module("LocalResponseNorm", "local_response_norm", "size, alpha=0.0001, beta=0.75, k=1.0",
-                "size alpha= beta= k="),
+                shown="size alpha= beta= k="),
         _module("PoissonNLLLoss", "poisson_nll_loss", "log_input=True, full=False, size_average=None, eps=1e-08, "
-                "reduce=None, reduction='mean'", base=_MadeLoss, inputs=2),
-        _module("GaussianNLLLoss", "gaussian_nll_loss", "full=False, eps=1e-06, reduction='mean'", base=_MadeLoss),
-        _module("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {_SPELLED}", base=_MadeLoss),
-        _module("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_SPELLED}", base=_MadeLoss),
+                "reduce=None, reduction='mean'", _MadeLoss),
+        _module("GaussianNLLLoss", "gaussian_nll_loss", "full=False, eps=1e-06, reduction='mean'", _MadeLoss),
+        _module("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {_SPELLED}", _MadeLoss),
+        _module("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_SPELLED}", _MadeLoss),
         _module("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss",
-                "distance_function=None, margin=1.0, swap=False, reduction='mean'", base=_MadeLoss),
+                "distance_function=None, margin=1.0, swap=False, reduction='mean'", _MadeLoss),
         *(
-            _module(f"{kind}Pad{axes}d", "pad", "padding, value" if kind == "Constant" else "padding",
-                    "padding= value=" if kind == "Constant" else "padding" , _Padded, axes=axes, mode=mode,
-                    reals=("value",))
+            _module(f"{kind}Pad{axes}d", "pad", "padding" + ", value" * (kind == "Constant"), _Padded, axes=axes,
+                    shown="padding= value=" if kind == "Constant" else "padding", mode=mode, reals=("value",))
             for kind, mode in (("Constant", "constant"), ("Zero", "constant"), ("Reflection", "reflect"),
                                ("Replication", "replicate"), ("Circular", "circular"))
             for axes in (1, 2)

@@ -160,11 +160,6 @@ _TITLES = dict(
 )
 
 
-def _is_single(function: str, args: Sequence[Any]) -> bool:
-    """Whether a convolution is one of a single sequence, or image: PyTorch computes that of a batch."""
-    return function.startswith("conv") and args[0].ndim == int(function[-2]) + 1
-
-
 def _entitled(function: str, found: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """What a function of torch.nn.functional has made, with PyTorch's name of it."""
     if function.startswith("dropout") and found.kind is not args[0].kind:
@@ -172,7 +167,7 @@ def _entitled(function: str, found: Any, args: Sequence[Any], keywords: dict[str
     title = _TITLES.get(function)
     if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
         return found
-    if _is_single(function, args):
+    if function.startswith("conv") and args[0].ndim == int(function[-2]) + 1:  # PyTorch computes that of a batch
         title = "Squeeze1"
     elif function == "cross_entropy" and dtype_of(args[1]) is float64:
         title = "Div1" if keywords.get("reduction", "mean") == "mean" else "Neg"
@@ -255,7 +250,8 @@ def _data(name: str, found: Any) -> Any:
 
     def batch(self: Any, places: Any) -> Any:
         made = found._batch(self, places)
-        return _batch(made, self.dataset[0]) if type(self.dataset) is _tensors() and self.collate_fn is None else made
+        is_table = type(self.dataset) is layers.utils.data.TensorDataset and self.collate_fn is None
+        return _batch(made, self.dataset[0]) if is_table else made
 
     def collated(self: Any, entries: Any) -> Any:
         return _batch(found._collated(self, entries), entries[0])
@@ -268,10 +264,6 @@ def _data(name: str, found: Any) -> Any:
         "__doc__": found.__doc__,
     }
     return type(name, (found,), body)
-
-
-def _tensors() -> Any:
-    return import_module("agrad.engine.nn.utils.data").TensorDataset
 
 
 def _batch(found: Any, sample: Any) -> Any:

@@ -304,9 +304,7 @@ def plain(name: str, ours: str, binary: bool) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Any:
         kind = keywords.pop("dtype", None)
         args, keywords = second(args, keywords) if binary and keywords else (args, keywords)
-        if not args or not (
-            isinstance(args[0], core.Tensor) or (binary and any(isinstance(x, core.Tensor) for x in args))
-        ):
+        if not any(isinstance(x, core.Tensor) for x in (args if binary else args[:1])):
             need_tensor(name, args[0] if args else None)
         if kind is not None:
             args = (args[0].to(as_dtype(kind)), *args[1:])

@@ -12,11 +12,9 @@ from agrad.engine.nn.containers import ModuleDict, ModuleList
 from agrad.engine.nn.module import Module
 from agrad.engine.nn.optim.lr_scheduler import LRScheduler
 from agrad.engine.nn.parameter import parameter
-from agrad.torch.registry import TORCH, tensor_of
+from agrad.torch.registry import T, tensor_of
 from agrad.torch.tensor import typed
 from agrad.torch.types import float64
-
-T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
 
 # Sequences of different lengths
 
@@ -225,7 +223,7 @@ class AveragedModel(Module):
                  use_buffers: bool = False) -> None:  # fmt: skip
         super().__init__()
         self.module = deepcopy(model)
-        self.register_buffer("n_averaged", TORCH["tensor"](0))
+        self.register_buffer("n_averaged", T.tensor(0))
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **keywords: Any) -> Any:

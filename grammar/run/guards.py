@@ -73,6 +73,7 @@ class Python(builtins.Builtins, Machine):
         super().__init__(session)
         self.classes: set[Any] = set()  # of the script
         self.open: set[Any] = set()  # those whose instances have nothing but what the script gives them
+        self.readable: dict[str, set[Any]] = {}  # by the name of an attribute, the types that have it to be read
         self.named: set[Any] = set()  # tuples with names
         self.generic: set[Any] = set()  # what `class A(Generic[T])` inherits, which is nothing
         self.builtin_of: set[Any] = set()  # the exceptions of Python that a script knows
@@ -100,6 +101,9 @@ class Python(builtins.Builtins, Machine):
         """What runs a statement."""
         code = python.code_of(tree)
         self.global_names |= tree.globals
+        for name in tree.attributes - self.readable.keys():
+            known = {kind for kind, flags in (self.shown | self.table).items() if flags.get(name) is READ}
+            self.readable[name] = self.builtins[f".{name}."] = self.open | known
         return code
 
     def run(self, code: CodeType) -> Any:
@@ -329,7 +333,7 @@ class Python(builtins.Builtins, Machine):
                 return self.taken(getattr(x, name))
         elif isinstance(x, modules.Module):
             if name[0] not in "_.":
-                self.shown.setdefault(kind, {})[name] = READ
+                self._show(kind, name, READ)
                 return getattr(x, name)
         elif isinstance(x, BaseException) and name in ("args", "value"):
             return getattr(x, name)
@@ -346,9 +350,15 @@ class Python(builtins.Builtins, Machine):
             if name == "numpy":
                 return lambda **given: self.taken(found(**given))
             is_method = type(found) is MethodType and isinstance(x, Tensor)
-            self.shown.setdefault(kind, {})[name] = READ if is_method else TAKEN
+            self._show(kind, name, READ if is_method else TAKEN)
             return found
         raise self.missing(x, name)
+
+    def _show(self, kind: Any, name: str, flag: str) -> None:
+        """Note how an attribute of a type is read."""
+        self.shown.setdefault(kind, {})[name] = flag
+        if flag is READ and name in self.readable:
+            self.readable[name].add(kind)
 
     def _of_class(self, x: Any, name: str) -> Any:
         """An attribute of an instance of a class of the script, of such a class, or of `super()`."""
@@ -521,7 +531,8 @@ class Python(builtins.Builtins, Machine):
         made: Any = real.__build_class__(body, name, *bases)
         self.classes.add(made)
         if all(one is object or (one in self.classes and one in self.open) for one in bases):
-            self.open.add(made)
+            for kinds in (self.open, *self.readable.values()):
+                kinds.add(made)
         return made
 
     def on_base(self, base: Any) -> Any:
@@ -573,7 +584,7 @@ class Python(builtins.Builtins, Machine):
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
         words = "shown attr loaded entry augmented cells poll native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
-        found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
+        found |= {".logged": self.logged, ".stop": False, ".values": _Values, ".slice": slice}
         found |= {".type": type, ".quick": self.quick, ".reals": frozenset({int, float}), ".Exception": Exception}
         found[".AssertionError"] = AssertionError
         found |= {"__build_class__": self.build, "__import__": self.modules.imported, "__name__": "__main__"}

@@ -170,7 +170,7 @@ class _Guards(Nodes):
         return self.whole(node)
 
     def _attribute(self, node: Any, helper: str = "attr") -> Any:
-        """`x.name`: read as it is where x is an object of a class of the script."""
+        """`x.name`: read as it is where x is of a type of which the guards know that it may be."""
         name, is_read = self.attribute_name(node), isinstance(node.ctx, py.Load)
         if not is_read and is_special(name) and name not in _NAMED:
             self.refuse(f".{name} cannot be assigned to", node)
@@ -183,7 +183,8 @@ class _Guards(Nodes):
         found = self.helped(helper, node, base, text)
         if not isinstance(base, py.Name) or is_special(name):
             return found
-        test = self.kind(base, py.In(), ".open", node)
+        self.statement.attributes.add(name)
+        test = self.kind(base, py.In(), f".{name}.", node)
         return self.at(py.IfExp(test, self.at(py.Attribute(base, name, LOAD), node), found), node)
 
     def attribute_name(self, node: Any) -> str:

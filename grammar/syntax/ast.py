@@ -404,7 +404,8 @@ class Python(Statement):
     """A statement of Python's reading: a tree of CPython's, which is used up when its code is made.
 
     `places` finds offsets; `commands` are agrad's in it, by where they begin. Its code fills in the rest: its
-    `parts`, the names that it reads, binds, and writes into, those that its functions bind, and whether it deletes any.
+    `parts`, the names that it reads, binds, and writes into, those that its functions bind, the attributes that it
+    reads, and whether it deletes any.
     """
 
     tree: Any
@@ -415,6 +416,7 @@ class Python(Statement):
     binds: set[str]
     written: set[str]
     globals: set[str]
+    attributes: set[str]
     deletes: bool
     shown: bool  # whether its value is the answer of a session
 

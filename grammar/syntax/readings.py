@@ -160,8 +160,7 @@ class Reader:
                 known = {start: made for start, made in inner.items() if span.start <= start < span.end}
                 shown = isinstance(one, py.Expr) and not is_script(self.source)
                 made: Any = ast.Python
-                sets: Any = (set(), set(), set(), set())
-                found.append(made(one, self.places, known, (), *sets, False, shown, span=span))
+                found.append(made(one, self.places, known, (), *(set() for _ in range(5)), False, shown, span=span))
         return tuple(found)
 
     def tree(self, text: str) -> Any:

@@ -174,6 +174,17 @@ def test_nothing_that_can_be_reached_by_attributes_leads_outside():
     assert len(seen) > 150
 
 
+def test_attributes_are_read_without_asking_where_the_tables_let_them_be_read_alone():
+    session = Session()
+    made = "import torch\nx, l = torch.ones(2), [1]\nfor _ in (1, 2): x.sin(), x.shape, l.append(1), torch.exp(x)\n"
+    session.run(f"{START}{made}class D(C): pass\nd = D()\nd.f()\n", source="known.py", is_file=True)
+    known, names = session.python.readable, session.names
+    assert known["sin"] >= {type(names["x"]), names["C"], names["D"]}
+    assert type(names["torch"]) in known["exp"]
+    assert {names["C"], names["D"]} <= known["f"]
+    assert {kind.__module__ for name in ("shape", "append") for kind in known[name]} == {names["C"].__module__}
+
+
 LIMITS = (Path(__file__).parent / "exhausting.txt").read_text("utf-8").replace("\nfor ", "\0for ").splitlines()
 
 
