@@ -21,7 +21,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition, is_result, meaning
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
-from agrad.grammar.syntax.ast import Call, Evaluate, Lambda, Name, loads, nodes
+from agrad.grammar.syntax.ast import Binary, Call, Evaluate, Lambda, Name, Number, Unary, loads, nodes
 from agrad.grammar.syntax.parser import parse_expression
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
@@ -59,11 +59,12 @@ def formula(
     return written
 
 
-def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None:
-    """The names without a value in a derivative that is shown as its formula, as `d/dx x^3`; None for all else.
+def without_values(statement: Any, machine: Any) -> list[str] | None:
+    """The names without a value in what is shown as its formula: a derivative, as `d/dx x^3`; at a prompt `q + 1`, too.
 
-    Of a function, `f'`, there are none.
+    Of a function, `f'`, there are none; None for all else.
     """
+    names = machine.session.names
     if not isinstance(statement, Evaluate) or statement.silent:
         return None
     match statement.value:
@@ -72,7 +73,8 @@ def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None
     calls: list[Any] = [
         one for one in nodes(statement.value) if isinstance(one, Call) and isinstance(one.function, Name)
     ]
-    if not any(one.function.id in (".leibniz", ".prime") for one in calls):
+    is_derivative = any(one.function.id in (".leibniz", ".prime") for one in calls)
+    if not (is_derivative or statement.span.source.is_entry):
         return None
     primed = [one.arguments[0] for one in calls if one.function.id == ".prime"]
     called = {name.id for name in (*primed, *(one.function for one in calls)) if isinstance(name, Name)}
@@ -80,7 +82,21 @@ def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None
     words = dict.fromkeys([*own, *(one.id for one in loads(statement.value, True))])
     free = [word for word in words if meaning(word, (names,), None) is None]
     is_open = free and called.isdisjoint(free) and not any(is_result(word) or word in ("_", "ans") for word in free)
-    return free if is_open else None
+    return free if is_open and (is_derivative or _has_formula(statement.value, free, machine)) else None
+
+
+def _has_formula(tree: Any, free: Sequence[str], machine: Any) -> bool:
+    """Whether an expression is arithmetic that can be written as a formula, and no name in it a misspelt one."""
+    if isinstance(tree, Name) or not all(isinstance(one, Number | Name | Unary | Binary | Call) for one in nodes(tree)):
+        return False
+    places = {one.id: one.span for one in loads(tree, True)}
+    if any(getattr(machine.unknown(name, places[name]).facts, "close", True) for name in free):
+        return False
+    try:
+        formula(machine, Definition(tree.span.text, (), (), tree, tree.span), machine.session.names, (), (), "text")
+    except (AgradError, ValueError):  # as of an array
+        return False
+    return True
 
 
 def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
