@@ -21,7 +21,20 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition, is_result, meaning
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
-from agrad.grammar.syntax.ast import Binary, Call, Evaluate, Lambda, Name, Number, Unary, loads, nodes
+from agrad.grammar.syntax.ast import (
+    Binary,
+    Call,
+    Evaluate,
+    Lambda,
+    Name,
+    Number,
+    Parameter,
+    String,
+    Unary,
+    loads,
+    nodes,
+    replaced,
+)
 from agrad.grammar.syntax.parser import parse_expression
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
@@ -57,6 +70,42 @@ def formula(
             *before, last = _lines(_derivative(value, known[name]), spelling)
             written += [*before, spelling.derivative(name, last)]
     return written
+
+
+def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
+    """A statement in which `df/dx` is `d/dx f`, and that of a function of several names `d/dx f(x, y)`.
+
+    Where df or dx has a value, it is a quotient.
+    """
+
+    def change(node: Any) -> Any:
+        span = node.span
+        match node:
+            case Lambda():
+                return node
+            case Binary("/", Name(above), Name(below)) if not ({above, below} & names.keys()):
+                if not (found := re.fullmatch(r"d([23]?)(\w+)/d(\w+?)\1", f"{above}/{below}")) or found[2] not in names:
+                    return None
+                order, y, by = found.groups()
+                if (by not in names and not isinstance(names[y], Closure)) or getattr(names.get(by), "shape", ()):
+                    return None
+                made = Lambda((Parameter(by, None, span=span),), called(Name(y, span=span), by), span=span)
+                at = Span(span.source, span.start, span.start)
+                given = made, Name(by, span=span), Number(float(order or 1), span=at), Number(0.0, span=at)
+                return Call(Name(".leibniz", span=span), (*given, String("", span=span)), (), span=span)
+            case Call(Name(".leibniz"), (Lambda((Parameter(by), *_), Name() as f) as made, *rest)):
+                whole = Lambda(made.parameters, called(f, by), span=made.span)
+                return Call(node.function, (whole, *rest), (), span=span)
+        return None
+
+    def called(f: Any, by: str) -> Any:
+        """A function of several names with them as its arguments; any other value as it is."""
+        definition = getattr(names.get(f.id), "definition", None)
+        if definition is None or by not in (given := definition.parameters[: definition.placed]) or len(given) < 2:
+            return f
+        return Call(f, tuple([Name(one, span=f.span) for one in given]), (), span=f.span)
+
+    return replaced(statement, change) if re.search("/d|∂", statement.span.text) else statement
 
 
 def without_values(statement: Any, machine: Any) -> list[str] | None:
