@@ -604,7 +604,7 @@ def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
         return []
     order, y, x = found.groups()
     if y in known:
-        is_array = isinstance(known, Mapping) and getattr(known.get(x), "shape", ())
+        is_array = isinstance(known, Mapping) and getattr(known.get(x), "shape", None)
         derivative = f"grad({y}, {x})" if is_array else f"(d{order}/d{x}{order} {y})"
         return [corrected(Span(span.source, span.start, span.start + found.end()), derivative)]
     return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]

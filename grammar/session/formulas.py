@@ -87,7 +87,7 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
                 if not (found := re.fullmatch(r"d([23]?)(\w+)/d(\w+?)\1", f"{above}/{below}")) or found[2] not in names:
                     return None
                 order, y, by = found.groups()
-                if (by not in names and not isinstance(names[y], Closure)) or getattr(names.get(by), "shape", ()):
+                if (by not in names and not isinstance(names[y], Closure)) or getattr(names.get(by), "shape", None):
                     return None
                 made = Lambda((Parameter(by, None, span=span),), called(Name(y, span=span), by), span=span)
                 at = Span(span.source, span.start, span.start)
