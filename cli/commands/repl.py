@@ -234,16 +234,15 @@ def loop(
 
 def _run(
     session: Session,
-    text: str,
+    typed_text: str,
     echo: Echo | None,
     watched: Callable[[], AbstractContextManager[Callable[[Result], None]]],
     running: Callable[[], AbstractContextManager[None]],
     report: Callable[[AgradError], int],
 ) -> int:
     """Run a statement, within `watched` and `running`; the exit code of its failure. Raises Quit."""
-    typed = text
     try:
-        text = as_read(typed, True)
+        text = as_read(typed_text, True)
         if echo is not None:
             text = echo.begin(text)
         with watched() as emit, running():
@@ -251,7 +250,7 @@ def _run(
         if echo is not None:
             echo.end(text)
     except AgradError as problem:
-        return report(separated(problem, typed))
+        return report(separated(problem, typed_text))
     except KeyboardInterrupt as stop:
         if echo is None:
             raise

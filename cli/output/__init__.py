@@ -60,11 +60,6 @@ FIXES: list[str] = []
 COMMA = SimpleNamespace(on=False)
 
 
-def _comma() -> Any:
-    """What translates decimal commas, which most people do not have."""
-    return agrad.grammar.syntax.decimal_comma
-
-
 def settle_mark(is_python: bool = False) -> None:
     """Take the decimal mark of the settings, as it is now; Python has points."""
     COMMA.on = setting("decimal") == "," and not is_python
@@ -78,7 +73,7 @@ def as_read(text: str, is_final: bool = False) -> str:
     if not COMMA.on or agrad.grammar.syntax.typed.last_part(text, False).is_python:
         return text
     try:
-        return str(_comma().pointed(text, is_final))
+        return str(agrad.grammar.syntax.decimal_comma.pointed(text, is_final))
     except AgradError:
         COMMA.on = False  # it is shown as it was typed
         raise
@@ -86,15 +81,16 @@ def as_read(text: str, is_final: bool = False) -> str:
 
 def separated(problem: AgradError, text: str) -> AgradError:
     """An error of what was typed; where a decimal comma may have been meant to separate, with that as a fix."""
-    if COMMA.on and problem.kind in ("arity", "type", "shape") and (fix := _comma().separated(text)) != text:
+    comma = agrad.grammar.syntax.decimal_comma if COMMA.on else None
+    if comma and problem.kind in ("arity", "type", "shape") and (fix := comma.separated(text)) != text:
         problem.notes.append("the decimal mark is a comma, and `;` separates in brackets")
-        problem.fixes = [*problem.fixes, _comma().pointed(fix).strip()]
+        problem.fixes = [*problem.fixes, comma.pointed(fix).strip()]
     return problem
 
 
 def as_shown(text: str) -> str:
     """A text for a person, with the decimal mark of the settings."""
-    return str(_comma().with_comma(text)) if COMMA.on else text
+    return str(agrad.grammar.syntax.decimal_comma.with_comma(text)) if COMMA.on else text
 
 
 class Printer:

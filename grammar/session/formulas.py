@@ -138,8 +138,8 @@ def _has_formula(tree: Any, free: Sequence[str], machine: Any) -> bool:
     """Whether an expression is arithmetic that can be written as a formula, and no name in it a misspelt one."""
     if isinstance(tree, Name) or not all(isinstance(one, Number | Name | Unary | Binary | Call) for one in nodes(tree)):
         return False
-    places = {one.id: one.span for one in loads(tree, True)}
-    if any(getattr(machine.unknown(name, places[name]).facts, "close", True) for name in free):
+    unknown = (machine.unknown(one.id, one.span) for one in loads(tree, True) if one.id in free)
+    if any(getattr(problem.facts, "close", True) for problem in unknown):
         return False
     try:
         formula(machine, Definition(tree.span.text, (), (), tree, tree.span), machine.session.names, (), (), "text")
