@@ -102,6 +102,7 @@ def _echo(environment: Mapping[str, str]) -> _Said | None:
 COLOURS = ("auto", "always", "never")
 SETTINGS = {
     "precision": Setting(10, 'a number from 1 to 17, or "full"', digits, "6", "significant digits"),
+    "decimal": Setting(".", '"." or ","', _one_of(".", ","), '","', "decimal mark of what is typed and shown"),
     "color": Setting("auto", '"auto", "always" or "never"', _one_of(*COLOURS), '"never"', "colour", _colour),
     "ascii": Setting(False, "true or false", _switch, "true", "use ASCII characters only"),
     "edit": Setting("emacs", '"emacs" or "vi"', _one_of("emacs", "vi"), '"vi"', "key bindings of the prompt"),

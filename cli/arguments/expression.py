@@ -14,6 +14,7 @@ import click
 import agrad
 from agrad.cli.arguments import NAME, PLACES, TYPED, Line, argument, binding, many, named
 from agrad.cli.main import Command, Wrong, read_text, typed
+from agrad.cli.output import as_read
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.engine.struct import Struct
@@ -79,7 +80,7 @@ class Formula(Struct, eq=False):
     def text(self) -> str:
         """The expression; for `-`, the text of standard input. Raises AgradError of kind `file`."""
         expression = self.words[-1]
-        return read_text("-").strip() if expression == "-" else expression
+        return as_read(read_text("-").strip() if expression == "-" else expression, True)
 
     def bind(self, session: Session, wrt: Sequence[str] | None) -> dict[str, Tensor]:
         """Bind the names in the session, numbers as leaves; return those to differentiate by, in the order of `wrt`.
@@ -91,7 +92,9 @@ class Formula(Struct, eq=False):
             with noted(f"{name}={text}"), self._read_from(name, text):
                 require_free(name)
                 file = text[1:] if text.startswith("@") else ""
-                value = _from_file(session, file) if file else session.evaluate(text, _told, is_given=True)
+                value = (
+                    _from_file(session, file) if file else session.evaluate(as_read(text, True), _told, is_given=True)
+                )
                 if remark := bind(session.names, name, value, wrt):
                     self.remarks.append(remark)
         if wrt is None:

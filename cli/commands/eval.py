@@ -13,7 +13,7 @@ import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, count, declared, expression, file_option, flag, group, many, option
 from agrad.cli.main import Wrong, again, limited, read_text, shown_name
-from agrad.cli.output import Printer, answer, note, printer
+from agrad.cli.output import Printer, answer, as_read, as_shown, note, printer, settle_mark
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Shown, unheard
 from agrad.grammar.session.inputs import Request, derive
@@ -104,6 +104,7 @@ def command(asked: Asked) -> None:
     agrad eval "m*9.81*h" m=2+/-0.1 h=3+/-0.05 --budget
     """
     form, bare = _form(asked), asked.bare
+    settle_mark()
     request = asked.derivatives
     request.settle()
     what = expression.formula(asked.words, _instead(asked.expressions, asked.file))
@@ -164,7 +165,7 @@ def _values(
     found = False
     for letter, word in zip(what.words[::2], what.words[1::2], strict=True):
         of_file = letter == "-f"
-        text = read_text(word) if of_file else word
+        text = read_text(word) if of_file else as_read(word, True)
         last: list[Shown] = []
 
         def hold(result: Result, last: list[Shown] = last) -> None:
@@ -190,7 +191,7 @@ def _show(found: Answer, session: Session, form: str, bare: bool, text: str, sym
     """Print an answer in a form; in LaTeX with the formula of the text, in which some names are symbols."""
     settings = session.settings
     if form == "text":
-        click.echo("\n".join(answer(found, settings, bare)))
+        click.echo(as_shown("\n".join(answer(found, settings, bare))))
     elif form == "json":
         click.echo(agrad.cli.output.structured.answer_line(found, settings))
     elif form == "csv":

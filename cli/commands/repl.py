@@ -15,7 +15,7 @@ import click
 import agrad
 from agrad.cli import arguments, main
 from agrad.cli.arguments import Options, argument, declared, option
-from agrad.cli.output import Printer, note
+from agrad.cli.output import Printer, as_read, note, separated, settle_mark
 from agrad.cli.repl.plain import Opening, statements, typed
 from agrad.cli.repl.printer import Echo, PromptPrinter
 from agrad.cli.settings import find, initial_script
@@ -217,36 +217,40 @@ def loop(
     At a terminal the exit code is 0: the person there has seen the failures. `printer` and `report` get the results and
     the errors.
     """
+    settle = settle_mark if printer is None else bool  # a lesson has points
     if printer is None:
         printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
     if isinstance(printer, Printer):
         session.record.transcript.text = printer.text
     echo, code = Echo(session) if interactive else None, 0
     with _listening(session, interactive) as running, suppress(Quit):
+        settle(session.reads_python)
         for text in statements:
             failure = _run(session, text, echo, lambda: watching(session, printer), running, report)
             code = code or failure
+            settle(session.reads_python)
     return 0 if interactive else code
 
 
 def _run(
     session: Session,
-    text: str,
+    typed_text: str,
     echo: Echo | None,
     watched: Callable[[], AbstractContextManager[Callable[[Result], None]]],
     running: Callable[[], AbstractContextManager[None]],
     report: Callable[[AgradError], int],
 ) -> int:
     """Run a statement, within `watched` and `running`; the exit code of its failure. Raises Quit."""
-    if echo is not None:
-        text = echo.begin(text)
     try:
+        text = as_read(typed_text, True)
+        if echo is not None:
+            text = echo.begin(text)
         with watched() as emit, running():
             session.run(text, emit)
         if echo is not None:
             echo.end(text)
     except AgradError as problem:
-        return report(problem)
+        return report(separated(problem, typed_text))
     except KeyboardInterrupt as stop:
         if echo is None:
             raise

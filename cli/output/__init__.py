@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.terminal import cell_of_pictures, coloured, drawable, shown
+from agrad.cli.terminal import cell_of_pictures, coloured, drawable, setting, shown
 from agrad.engine.errors import AgradError, Note, typed
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
@@ -56,6 +56,41 @@ _LEAST = 30, 8  # columns and rows of a picture: in a smaller one its letters le
 DRAWN = SimpleNamespace(rows=0, erasing="", answer="")
 # What can be typed instead, as the last error or note has it: a key at the prompt puts it into the line.
 FIXES: list[str] = []
+# Whether what is typed and printed now has decimal commas: by the setting `decimal`, where the calculator reads.
+COMMA = SimpleNamespace(on=False)
+
+
+def settle_mark(is_python: bool = False) -> None:
+    """Take the decimal mark of the settings, as it is now; Python has points."""
+    COMMA.on = setting("decimal") == "," and not is_python
+
+
+def as_read(text: str, is_final: bool = False) -> str:
+    """What a person has typed, as it is read: with decimal points. The places in both are the same.
+
+    `is_final`: it is to run. Then AgradError is raised for what could be one number or several.
+    """
+    if not COMMA.on or agrad.grammar.syntax.typed.last_part(text, False).is_python:
+        return text
+    try:
+        return str(agrad.grammar.syntax.decimal_comma.pointed(text, is_final))
+    except AgradError:
+        COMMA.on = False  # it is shown as it was typed
+        raise
+
+
+def separated(problem: AgradError, text: str) -> AgradError:
+    """An error of what was typed; where a decimal comma may have been meant to separate, with that as a fix."""
+    comma = agrad.grammar.syntax.decimal_comma if COMMA.on else None
+    if comma and problem.kind in ("arity", "type", "shape") and (fix := comma.separated(text)) != text:
+        problem.notes.append("the decimal mark is a comma, and `;` separates in brackets")
+        problem.fixes = [*problem.fixes, comma.pointed(fix).strip()]
+    return problem
+
+
+def as_shown(text: str) -> str:
+    """A text for a person, with the decimal mark of the settings."""
+    return str(agrad.grammar.syntax.decimal_comma.with_comma(text)) if COMMA.on else text
 
 
 class Printer:
@@ -77,7 +112,12 @@ class Printer:
             text = result.text(self.settings)
             if isinstance(result, Table | Checked) and not isinstance(result, Graph):  # a drawing is not folded
                 text = fit(text, self.settings.width)
+            text = self.marked(result, text)
             click.echo(text if isinstance(result, Printed | Shown) else shown(text))
+
+    def marked(self, result: Result, text: str) -> str:
+        """The text of a result with the decimal mark of the settings; a value that is a text has none."""
+        return text if isinstance(getattr(result, "value", None), str) else as_shown(text)
 
     def text(self, result: Result, settings: Settings) -> str:
         """A result as it is printed, for a transcript."""
@@ -116,7 +156,7 @@ def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
             return
     hues = coloured(sys.stdout)
     drawn = canvas.draw(plot, width, height, not drawable(sys.stdout), hues)
-    click.echo(drawn, color=hues or None)
+    click.echo(as_shown(drawn), color=hues or None)
     DRAWN.rows, DRAWN.erasing = drawn.count("\n") + 1, ""
 
 
@@ -152,19 +192,19 @@ def _named(plot: Plot) -> Plot:
 
 def tell(problem: AgradError | Note) -> None:
     """Show an error or a note on stderr, if that takes it: the result counts."""
-    FIXES[:] = typed(problem.fixes) or FIXES
+    FIXES[:] = [as_shown(fix) for fix in typed(problem.fixes)] or FIXES
     in_colour = coloured(sys.stderr)
     columns = rare.shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    text = report(problem, columns, in_colour)
+    text = report(problem, columns, in_colour, as_shown)
     if not drawable(sys.stderr):
         text = text.replace(" | …", " | <")  # as wide as what it replaces, so that the carets stay in place
     with suppress(OSError):
         click.echo(text, err=True, color=in_colour or None)
 
 
-def report(problem: AgradError | Note, columns: int | None, in_colour: bool) -> str:
-    """The text of an error or a note, in colour with a terminal's escape codes."""
-    text = render(problem, width=columns)
+def report(problem: AgradError | Note, columns: int | None, in_colour: bool, marked: Callable[[str], str] = str) -> str:
+    """The text of an error or a note, `marked` with a decimal mark, in colour with a terminal's escape codes."""
+    text = marked(render(problem, width=columns))
     return _in_colour(text) if in_colour else text
 
 

@@ -19,7 +19,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.search import SearchDirection, SearchState
 
-from agrad.cli.output import note
+from agrad.cli.output import as_read, note
 from agrad.cli.settings import make_folder, state_folder
 from agrad.engine.errors import AgradError
 from agrad.engine.text import truncate
@@ -68,7 +68,7 @@ class Words(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Each completion with its usage and a line that describes it."""
-        text = document.text_before_cursor
+        text = as_read(document.text_before_cursor)
         if found := _file().search(text):
             closing = "" if document.text_after_cursor.startswith(found[1]) else found[1]
             yield from files(found[2], closing)
@@ -134,7 +134,7 @@ class Highlighter(Lexer):
             return lambda number: [("", document.lines[number])]
         if last_part(document.text, self.session.reads_python).is_python:
             return self._python(document)
-        items = [*read(Source("session", document.text), comments=True)]
+        items = [*read(Source("session", as_read(document.text)), comments=True)]
         tokens = [item for item in items if not isinstance(item, AgradError) and item.type != "COMMENT"]
         own = {*self.session.names, *self.words}
         names = helping.completion.unknown(tokens, own) if tokens else []

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import click
 
 from agrad.cli import __version__
+from agrad.cli.output import as_read
 from agrad.cli.terminal import coloured, ignored, stop_once
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit
@@ -55,7 +56,7 @@ def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
                 return
             lines.append(data.decode("utf-8", "replace").rstrip("\r\n"))  # with a stand-in for what is not text
             text = answered(opening.taken("\n".join(lines)), session.names)
-            if not opening.waits(text, session.reads_python):
+            if not opening.waits(as_read(text), session.reads_python):
                 lines = []
                 yield text.rstrip("\n ")
 
@@ -87,14 +88,14 @@ def statements(lines: Iterable[bytes], by_python: Callable[[], bool] = lambda: F
         if transcript:
             prompt = _PROMPT.match(line) or _MORE.match(line)
             line = line[prompt.end() :] or "\n" if prompt else f"# {line}"  # its output is a comment
-        if not pending and _belongs_to(last, line) and not can_be_read(last, by_python()):
+        if not pending and _belongs_to(last, line) and not can_be_read(as_read(last), by_python()):
             yield "#\n"  # the rest of a block whose header cannot be read
             continue
-        if pending and not _CONTINUES.match(line) and not needs_more(pending, by_python()):
+        if pending and not _CONTINUES.match(line) and not needs_more(as_read(pending), by_python()):
             yield pending
             last, pending = _later(pending, last), ""
         pending += line
-        if not needs_more(pending.rstrip(), by_python()):
+        if not needs_more(as_read(pending.rstrip()), by_python()):
             yield pending
             last, pending = _later(pending, last), ""
     if pending:

@@ -12,7 +12,7 @@ import click
 
 import agrad
 from agrad.cli.main import advised, exit_code, write_text
-from agrad.cli.output import COLOURS, DRAWN, Printer, as_text, format_rows, report, states_in_colour
+from agrad.cli.output import COLOURS, DRAWN, Printer, as_shown, as_text, format_rows, report, states_in_colour
 from agrad.cli.repl.plain import statements
 from agrad.cli.settings import find
 from agrad.cli.terminal import coloured, option, shown
@@ -39,23 +39,25 @@ class PromptPrinter(Printer):
         if isinstance(result, results.Shown):
             self._show(result)
         elif isinstance(result, results.Gradient):
-            click.echo(shown(folded(result.text(self.settings), self.settings.width)))
+            click.echo(shown(self.marked(result, folded(result.text(self.settings), self.settings.width))))
         elif isinstance(result, results.Printed) and result.line.replace("\n", "").isprintable():
             # not what is in columns by tabs, or in colours
-            click.echo(folded(result.line, self.settings.width))
+            click.echo(self.marked(result, folded(result.line, self.settings.width)))
         elif isinstance(result, results.Table | results.Checked):
             paint = states_in_colour if isinstance(result, results.Table) and result.states else None
             text = result.text(self.settings)
             if not isinstance(result, results.Graph):  # a drawing is not folded
                 text = fit(text, self.settings.width)
-            PAGER.show(text, paint if coloured(sys.stdout) else None)
+            PAGER.show(self.marked(result, text), paint if coloured(sys.stdout) else None)
         else:
             super().__call__(result)
 
     def _show(self, result: results.Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
         mark = kind(result.value)
-        text, DRAWN.answer = self._whole(result, mark), result.text(self.settings)
+        text, DRAWN.answer = (
+            self.marked(result, one) for one in (self._whole(result, mark), result.text(self.settings))
+        )
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
         click.echo(text, color=coloured(sys.stdout) or None)
@@ -198,4 +200,5 @@ class Echo:
 def say(line: str) -> None:
     """Print a line, dim where there is colour."""
     colour = coloured(sys.stdout)
-    click.echo(click.style(shown(line), dim=True) if colour else shown(line), color=colour or None)
+    line = shown(as_shown(line))
+    click.echo(click.style(line, dim=True) if colour else line, color=colour or None)

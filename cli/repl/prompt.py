@@ -25,7 +25,7 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
-from agrad.cli.output import COLOURS, DRAWN, FIXES
+from agrad.cli.output import COLOURS, DRAWN, FIXES, as_read
 from agrad.cli.repl import plain
 from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
@@ -142,7 +142,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
     """The prompt session of prompt_toolkit, with all its parts."""
 
     def prepare(text: str) -> str:
-        return with_newest(answered(text, session.names), session)[0]
+        return with_newest(as_read(answered(text, session.names)), session)[0]
 
     colour = coloured(sys.stdout)
     prompt: PromptSession[str] = PromptSession(

@@ -13,6 +13,7 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.search import SearchState
 from prompt_toolkit.validation import ValidationError, Validator
 
+from agrad.cli.output import as_read, as_shown
 from agrad.cli.settings import find
 from agrad.engine.errors import AgradError, SyntaxMistake, typed
 from agrad.engine.text import counted, display_width
@@ -62,7 +63,8 @@ class Toolbar:
         if app.editing_mode == EditingMode.VI:
             modes.append(f"vi: {app.vi_state.input_mode.value.removeprefix('vi-')}")
         room = columns - 2 - sum(len(mode) + len(GAP) for mode in modes)
-        live = self.live(document.text_before_cursor, document.text_after_cursor)
+        text, place = as_read(document.text), document.cursor_position
+        live = as_shown(self.live(text[:place], text[place:]))
         line = first_that_fits(live_lines(live) if live else [self.told, *self.shorter], room)
         parts = [*filter(None, [line]), *modes]
         return f" {GAP.join(parts)}" if parts else cut(" no graph yet: var x = 2 makes a leaf", columns - 1)
@@ -194,15 +196,15 @@ class SyntaxValidator(Validator):
                 return
             place = problem.labels[-1].origin if problem.labels else None
             fixes = typed(problem.fixes)
-            fix = f"   fix: {problem.fixes[0]}" if problem.fixes else ""
+            fix = f"   fix: {as_shown(problem.fixes[0])}" if problem.fixes else ""
             if self.untold and fixes[:1] == problem.fixes[:1] != []:
                 self.untold -= 1
                 fix += "   (Tab)"
             start = place.start if isinstance(place, Span) else len(document.text)
             if isinstance(problem.facts, SyntaxMistake) and problem.facts.name == "unterminated string":
                 start = len(document.text)  # where the quote is missing
-            mistake = Mistake(start, problem.message, fix, get_app().output.get_size().columns)
-            mistake.fixes = fixes
+            mistake = Mistake(start, as_shown(problem.message), fix, get_app().output.get_size().columns)
+            mistake.fixes = [*map(as_shown, fixes)]
             raise mistake from None
 
 

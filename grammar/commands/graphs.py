@@ -250,13 +250,15 @@ def _set(session: Session, call: Call) -> None:
     set echo off
     set plots braille
     set rounding pdg
+    set decimal ","
 
     New data of the same shape for a leaf. Every graph that used the old data is then stale. `set precision 4`: so many
     significant digits are shown, or with `full` all. `set echo off`: at a terminal, no more lines that say what a
     statement has changed; `set echo on` shows them again. `set plots`: how a terminal draws, `braille` or, as pictures,
     `kitty`; `auto` is `kitty` where the terminal says that it knows it. `set rounding`: uncertainties with `one` digit
-    or `two`, or by the rule of the Particle Data Group, `pdg`. The other settings of config.toml are set likewise for
-    a session: `live`, `color`, `ascii`, `edit`, `pager`. `set` alone lists them all.
+    or `two`, or by the rule of the Particle Data Group, `pdg`. `set decimal ","`: what is typed and shown has decimal
+    commas, and in brackets `;` separates; scripts, files and Python keep the point. The other settings of config.toml
+    are set likewise for a session: `live`, `color`, `ascii`, `edit`, `pager`. `set` alone lists them all.
 
     as typed: set, set x = 5, set precision 4, set echo off, or set plots braille
     example: var x = 2; y = x**2; set x = 5; x
@@ -272,7 +274,7 @@ def _set(session: Session, call: Call) -> None:
     _leaf(session, call, name.text, name).set_(as_array(call.values[0]))
 
 
-_SAID = {"on": True, "off": False, "full": None}
+_SAID = {"on": True, "off": False, "full": None, '","': ",", '"."': "."}
 
 
 def _switch(settings: Settings, name: str, value: bool | int | str | None) -> None:
@@ -291,7 +293,8 @@ def _settings(settings: Settings) -> str:
     for name, words in SETTABLE.items():
         value = getattr(settings, name, "")
         value = settings.found(name) if value == "" else value
-        word = said[value] if isinstance(value, bool) or (value is None and name == "precision") else str(value or "")
+        is_said = isinstance(value, bool) or value in (",", ".") or (value is None and name == "precision")
+        word = said[value] if is_said else str(value or "")
         others = [one for one in words if one != word]
         others = [others[0], "…", *others[-2:]] if len(others) > 4 else others
         rows.append((f"set {name} {word}", ", ".join(others)))

@@ -598,17 +598,14 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
 
 
 def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
-    """`dy/dx`, of a value y and a leaf x: `grad(y, x)`."""
-    if second := re.match(r"d2([^\W\d]\w*)[ \t]*/[ \t]*d(?:\1|[^\W\d]\w*?)2\b", _rest(span)):
-        x = second[0].rpartition("d")[2][:-1]
-        return [Hint(f"hessian({second[1]}, {x})   of a value {second[1]} that was computed from a leaf {x}")]
-    found = re.match(r"d([^\W\d]\w*)[ \t]*/[ \t]*d([^\W\d]\w*)", _rest(span))
+    """`dy/dx` in a command or a function: `(d/dx y)`."""
+    found = re.match(r"d([23]?)([^\W\d]\w*)[ \t]*/[ \t]*d([^\W\d]\w*?)\1\b", _rest(span))
     if found is None or found[0].partition("/")[0].strip() != name:
         return []
-    y, x = found.groups()
-    is_function = isinstance(known, Mapping) and callable(known.get(y))
-    if is_function or (y in known and x in known):
-        derivative = f"grad({y})({x if x in known else 1})" if is_function else f"grad({y}, {x})"
+    order, y, x = found.groups()
+    if y in known:
+        is_array = isinstance(known, Mapping) and getattr(known.get(x), "shape", None)
+        derivative = f"grad({y}, {x})" if is_array else f"(d{order}/d{x}{order} {y})"
         return [corrected(Span(span.source, span.start, span.start + found.end()), derivative)]
     return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
 

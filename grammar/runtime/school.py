@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any
 
 from agrad.engine.autodiff.transforms import jvp
+from agrad.engine.core.context import current
 from agrad.engine.core.graph import collect, reachable
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Note
 from agrad.engine.values import format_shape, np
 from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
 
@@ -56,8 +57,12 @@ def derivative(f: Callable[[Any], Any], order: int, x: Any, is_of: bool = True) 
     y = y(at) if callable(y) else y  # d/dx f
     if not is_of and not (isinstance(y, Tensor) and at.node in reachable(y.node)):
         name = x.node.name if isinstance(x, Tensor) and x.node.name else "x"
-        message = f"what is differentiated was not computed from a leaf {name}: its number says nothing of {name}"
-        raise AgradError("grad", message, fixes=[f"var {name} = 1   and then compute it again"])
+        if is_number:
+            message = f"what is differentiated was not computed from a leaf {name}: its number says nothing of {name}"
+            raise AgradError("grad", message, fixes=[f"var {name} = 1   and then compute it again"])
+        if (listener := current().listener) is not None:
+            listener(Note(f"what is differentiated was computed without {name}, and so the derivative is 0"))
+        return 0.0
     for _ in range(order):
         for what in (at, y):
             if isinstance(what, Tensor) and what.shape:

@@ -21,7 +21,20 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition, is_result, meaning
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
-from agrad.grammar.syntax.ast import Call, Evaluate, Lambda, Name, loads, nodes
+from agrad.grammar.syntax.ast import (
+    Binary,
+    Call,
+    Evaluate,
+    Lambda,
+    Name,
+    Number,
+    Parameter,
+    String,
+    Unary,
+    loads,
+    nodes,
+    replaced,
+)
 from agrad.grammar.syntax.parser import parse_expression
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
@@ -59,11 +72,48 @@ def formula(
     return written
 
 
-def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None:
-    """The names without a value in a derivative that is shown as its formula, as `d/dx x^3`; None for all else.
+def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
+    """A statement in which `df/dx` is `d/dx f`, and that of a function of several names `d/dx f(x, y)`.
 
-    Of a function, `f'`, there are none.
+    Where df or dx has a value, it is a quotient.
     """
+
+    def change(node: Any) -> Any:
+        span = node.span
+        match node:
+            case Lambda():
+                return node
+            case Binary("/", Name(above), Name(below)) if not ({above, below} & names.keys()):
+                if not (found := re.fullmatch(r"d([23]?)(\w+)/d(\w+?)\1", f"{above}/{below}")) or found[2] not in names:
+                    return None
+                order, y, by = found.groups()
+                if (by not in names and not isinstance(names[y], Closure)) or getattr(names.get(by), "shape", None):
+                    return None
+                made = Lambda((Parameter(by, None, span=span),), called(Name(y, span=span), by), span=span)
+                at = Span(span.source, span.start, span.start)
+                given = made, Name(by, span=span), Number(float(order or 1), span=at), Number(0.0, span=at)
+                return Call(Name(".leibniz", span=span), (*given, String("", span=span)), (), span=span)
+            case Call(Name(".leibniz"), (Lambda((Parameter(by), *_), Name() as f) as made, *rest)):
+                whole = Lambda(made.parameters, called(f, by), span=made.span)
+                return Call(node.function, (whole, *rest), (), span=span)
+        return None
+
+    def called(f: Any, by: str) -> Any:
+        """A function of several names with them as its arguments; any other value as it is."""
+        definition = getattr(names.get(f.id), "definition", None)
+        if definition is None or by not in (given := definition.parameters[: definition.placed]) or len(given) < 2:
+            return f
+        return Call(f, tuple([Name(one, span=f.span) for one in given]), (), span=f.span)
+
+    return replaced(statement, change) if re.search("/d|∂", statement.span.text) else statement
+
+
+def without_values(statement: Any, machine: Any) -> list[str] | None:
+    """The names without a value in what is shown as its formula: a derivative, as `d/dx x^3`; at a prompt `q + 1`, too.
+
+    Of a function, `f'`, there are none; None for all else.
+    """
+    names = machine.session.names
     if not isinstance(statement, Evaluate) or statement.silent:
         return None
     match statement.value:
@@ -72,7 +122,8 @@ def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None
     calls: list[Any] = [
         one for one in nodes(statement.value) if isinstance(one, Call) and isinstance(one.function, Name)
     ]
-    if not any(one.function.id in (".leibniz", ".prime") for one in calls):
+    is_derivative = any(one.function.id in (".leibniz", ".prime") for one in calls)
+    if not (is_derivative or statement.span.source.is_entry):
         return None
     primed = [one.arguments[0] for one in calls if one.function.id == ".prime"]
     called = {name.id for name in (*primed, *(one.function for one in calls)) if isinstance(name, Name)}
@@ -80,7 +131,21 @@ def without_values(statement: Any, names: Mapping[str, Any]) -> list[str] | None
     words = dict.fromkeys([*own, *(one.id for one in loads(statement.value, True))])
     free = [word for word in words if meaning(word, (names,), None) is None]
     is_open = free and called.isdisjoint(free) and not any(is_result(word) or word in ("_", "ans") for word in free)
-    return free if is_open else None
+    return free if is_open and (is_derivative or _has_formula(statement.value, free, machine)) else None
+
+
+def _has_formula(tree: Any, free: Sequence[str], machine: Any) -> bool:
+    """Whether an expression is arithmetic that can be written as a formula, and no name in it a misspelt one."""
+    if isinstance(tree, Name) or not all(isinstance(one, Number | Name | Unary | Binary | Call) for one in nodes(tree)):
+        return False
+    unknown = (machine.unknown(one.id, one.span) for one in loads(tree, True) if one.id in free)
+    if any(getattr(problem.facts, "close", True) for problem in unknown):
+        return False
+    try:
+        formula(machine, Definition(tree.span.text, (), (), tree, tree.span), machine.session.names, (), (), "text")
+    except (AgradError, ValueError):  # as of an array
+        return False
+    return True
 
 
 def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequence[str], by: Sequence[str]) -> str:

@@ -434,7 +434,9 @@ class Session:
         by_python, is_file = syntax.readings.is_in_python(statement.span), statement.span.source.is_file
         if by_python is not self.has_python:
             runtime.crossing.cross(self, by_python)
-        free = agrad.grammar.session.formulas.without_values(statement, self.names)
+        if isinstance(statement, ast.Evaluate | ast.Assign):
+            statement = agrad.grammar.session.formulas.of_functions(statement, self.names)
+        free = agrad.grammar.session.formulas.without_values(statement, self.machine)
         if free is not None:
             operand = ast.Unknowns((), statement.value, span=statement.value.span)  # type: ignore[attr-defined]
             statement = ast.Command("formula", (operand,), (), span=statement.span)

@@ -832,16 +832,18 @@ class Builder:
         if len(parts) == 1:
             return self.command(parts, [], [])
         _, option, value = parts
+        if isinstance(option, s.Name) and isinstance(value, s.String) and option.id in SETTABLE:
+            option, value = (Token("NAME", part.span.text, part.span.start, part.span.end) for part in (option, value))
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
-        if value not in (known := [*SETTABLE.get(option, ())]):
+        known = [*SETTABLE.get(option, ())]
+        if (word := value.replace("'", '"')) not in known:
             if not known and (likely := suggest(option, SETTABLE)):
-                raise syntax_error("set option", self.span(option, option), *likely, choices="")
+                raise syntax_error("set option", self.span(option, option), *likely)
             usual = f"{option} = {value if value.type == 'NUMBER' else 5}"
-            some = [*known[:1], "…", known[-2]] if len(known) > 4 else known[:-1]
-            choices = f"{option} {', '.join(some)} or {known[-1]}" if known else usual
-            raise syntax_error("set option", self.span(option, value), choices=choices)
-        return self.command(parts, [], [(str(option), self.plain_word(value))])
+            edits = [f"{option} {one}" for one in known[-4 if len(known) < 9 else -2 :]] or [usual]
+            raise syntax_error("set option", self.span(option, value), *edits)
+        return self.command(parts, [], [(str(option), s.String(word, span=self.span(value, value)))])
 
     def step(self, parts: Parts) -> s.Command:
         method, *items = parts[1:]

@@ -124,6 +124,7 @@ COMMANDS_ELSEWHERE, NO_COMMANDS = TABLES["commands"], TABLES["no commands"]
 # What `set` turns on, off or to something else, and the words for that: the settings of config.toml but for limits.
 SETTABLE = {
     "precision": {**{str(n): "significant digits" for n in range(1, 18)}, "full": "as many as read back the number"},
+    "decimal": {'","': "a comma, as in 0,5; in brackets `;` separates", '"."': "a point, as in 0.5"},
     "echo": {"on": "says what a statement has changed", "off": "no longer"},
     "plots": {
         "auto": "as pictures where the terminal can show them, else in braille",
