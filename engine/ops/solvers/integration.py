@@ -42,20 +42,25 @@ _NEAR = 1e-9  # of the time: two jumps there are one
 class Integrand:
     """A function of one number. `finite`: which of the ends are; `moving`: which of these have a derivative.
 
-    `at`: places inside, on whose sides the function is integrated by itself; `near`: where there is much of it.
+    `at`: places inside, on whose sides the function is integrated by itself; `near`: where there is much of it;
+    `is_mean`, `away`: see `Quadrature`.
     """
 
-    def __init__(self, f: Body, finite: Array, moving: Array, places: tuple[Any, Any], is_mean: bool = False) -> None:
-        self.f, self.finite, self.moving, self.places, self.is_mean = f, finite, moving, places, is_mean
+    def __init__(
+        self, f: Body, finite: Array, moving: Array, places: tuple[Any, Any], is_mean: bool = False, away: str = ""
+    ) -> None:
+        self.f, self.finite, self.moving, self.places = f, finite, moving, places
+        self.is_mean, self.away = is_mean, away
         self.areas: list[Area] = []
         self.jumps = None if is_smooth(f.program) else Jumps(f, f.sizes.out)
-        self.of: Integrand | None = None  # that of which these are the derivatives, if its function may jump
+        self.of: Integrand | None = None  # that of which these are the derivatives
+        self.sizes = np.zeros(f.sizes.out)  # about those of the entries: of a derivative, at least as if it were not 0
 
     @cached_property
     def by_same(self) -> Integrand:
         """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
-        found = Integrand(pulled(self.f), self.finite, self.moving, self.places, is_mean=True)
-        found.of = self if self.jumps is not None else None
+        found = Integrand(pulled(self.f), self.finite, self.moving, self.places, True, self.away)
+        found.of = self
         return found
 
     def pulled(self, g: Any, _: Any, z: Any) -> Any:
@@ -87,11 +92,15 @@ class Integrand:
         with np.errstate(all="ignore"):
             if self.jumps is not None:
                 at = {*at, *changes(Evaluated(self.jumps.watch, z[2:]), self.jumps.count, low, high)}
-            parts = [Quadrature(partial(entry, place), self.is_mean) for place in range(self.f.sizes.out)]
+            sizes = np.zeros(self.f.sizes.out)
+            if self.of is not None:
+                sizes = np.nan_to_num(np.max(self.of.sizes) / np.abs(z[2:][: len(sizes)]), posinf=0.0)
+            parts = [Quadrature(partial(entry, k), self.is_mean, x, self.away) for k, x in enumerate(sizes.tolist())]
             self.areas = [part.over(low, high, at, near) for part in parts]
         found = np.array([area.value for area in self.areas])
+        self.sizes = np.maximum(sizes, np.abs(found))
         found = found if z[0] <= z[1] else -found
-        if self.of is not None:
+        if self.of is not None and self.of.jumps is not None:
             _check(found, z, copy(self.of))
         return found
 

@@ -7,7 +7,7 @@ import pytest
 from rows import each
 from sessions import said
 
-from agrad.engine.autodiff.uncertainty import uncertain
+from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
 from agrad.engine.errors import AgradError
 from agrad.engine.values import format_uncertain
 from agrad.grammar.session.session import Session
@@ -27,7 +27,21 @@ def test_any_number_and_uncertainty_read_back(sign):
         assert abs(shown - value) <= max(0.05 * u, 1e-9 * abs(value))
 
 
-# As the package uncertainties prints them; the third: what Python's own format of both numbers is.
+def test_any_value_in_a_format_is_read_back_to_what_it_shows():
+    rng, session = random.Random(7), Session()
+    for _ in range(500):
+        value = rng.choice([-14.0, 0.0, 3.0, rng.uniform(-10, 10), -9.96]) * 10.0 ** rng.randint(-12, 12)
+        u = rng.choice([0.0, 15.0, rng.uniform(0, 10), 9.96]) * 10.0 ** rng.randint(-12, 12)
+        rows = []
+        for form in ("P", "S") if u == 0.0 else ("P", "S", ".1u", f".{rng.randint(1, 4)}u", ".1uS"):
+            spec = form if form.endswith(("u", "uS")) or u == 0.0 else f".2u{form}"
+            text = format(uncertain(value, u), spec)
+            read = session.evaluate(text)
+            shown = format_uncertain(value, u, 10, int(spec[1]) if "u" in spec else 0).split(" ± ")
+            assert (float(read), uncertainty(read)) == pytest.approx(tuple(map(float, shown)), rel=1e-14, abs=0.0), text
+
+
+# As the package uncertainties prints them, but with a point where brackets could hold a factor; the third: what Python's own format of both numbers is.
 FORMS = r"""
 1.234 ± 0.045 | .2u | 1.234 ± 0.045
 1.234 ± 0.045 | .1u | 1.23 ± 0.04
@@ -36,7 +50,10 @@ FORMS = r"""
 1.234 ± 0.045 | .1uS | 1.23(4)
 12.34 ± 1.2 | S | 12.3(12)
 1.234e-7 ± 0.045e-7 | S | 1.234(45)e-7
-3 ± 0 | S | 3(0)
+3 ± 0 | S | 3.(0)
+-14 ± 15 | S | -14.(15)
+120 ± 15 | S | 120(15)
+123456.789 ± 1e-12 | S | 123456.789(0.000000000001)
 1.234 ± 0.045 | L | 1.234 \pm 0.045
 1.234e-7 ± 0.045e-7 | L | (1.234 \pm 0.045) \times 10^{-7}
 120 ± 1 | .1eL | 1.2 \times 10^{2} \pm 1.0 \times 10^{0}
