@@ -527,8 +527,7 @@ def format_uncertain_as(spec: str, value: float, u: float) -> str:
 
 
 def _short(value: str, u: str) -> str:
-    """`58.9(31)`; `14.(15)` where another number in brackets might be a factor, `58.9(0.00031)` where u has more places.
-    """
+    """`58.9(31)`; `14.(15)` where brackets could hold a factor, `58.9(0.00031)` where u has more places."""
     from decimal import Decimal
 
     (number, shift), (doubt, other) = (part.lower().partition("e")[::2] for part in (value, u))

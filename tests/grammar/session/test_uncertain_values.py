@@ -32,7 +32,6 @@ def test_any_value_in_a_format_is_read_back_to_what_it_shows():
     for _ in range(500):
         value = rng.choice([-14.0, 0.0, 3.0, rng.uniform(-10, 10), -9.96]) * 10.0 ** rng.randint(-12, 12)
         u = rng.choice([0.0, 15.0, rng.uniform(0, 10), 9.96]) * 10.0 ** rng.randint(-12, 12)
-        rows = []
         for form in ("P", "S") if u == 0.0 else ("P", "S", ".1u", f".{rng.randint(1, 4)}u", ".1uS"):
             spec = form if form.endswith(("u", "uS")) or u == 0.0 else f".2u{form}"
             text = format(uncertain(value, u), spec)
