@@ -135,3 +135,14 @@ def test_an_uncertain_literal_in_a_function_is_what_a_name_of_it_is(place, liter
         np.testing.assert_allclose(
             getattr(literal_one, "value", literal_one), getattr(named, "value", named), rtol=1e-9
         )
+
+
+@each("text, expected", [
+    ("[1, -2, 3] ± 0.1 m", "[1.00 ± 0.10, -2.00 ± 0.10, 3.00 ± 0.10] m"),
+    ("[1 m, 2 m] ± 0.1 m", "[1.00 ± 0.10, 2.00 ± 0.10] m"),
+    ("[1, 2] ± [0.1, 0.2] mm", "[1.00 ± 0.10, 2.00 ± 0.20] mm"),
+    ("-20 ± 0.3 °C", "-20.00 ± 0.30 °C"),
+    ("[0.1 ± 0.01, 0.2 ± 0.03] as percent", "([10.0 ± 1.0, 20.0 ± 3.0])%"),
+])  # fmt: skip
+def test_the_unit_of_an_uncertainty_is_that_of_a_list_too_and_lists_have_forms(text, expected):
+    assert said(text) == [expected]
