@@ -528,13 +528,11 @@ def format_uncertain_as(spec: str, value: float, u: float) -> str:
 
 def _short(value: str, u: str) -> str:
     """`58.9(31)`; `14.(15)` where brackets could hold a factor, `58.9(0.00031)` where u has more places."""
-    from decimal import Decimal
-
     (number, shift), (doubt, other) = (part.lower().partition("e")[::2] for part in (value, u))
     if not number.strip("-").replace(".", "").isdigit() or not doubt.replace(".", "").isdigit():
         return f"{number}({doubt})"
     places = len(number.partition(".")[2])
-    last = Decimal(doubt).scaleb(int(other or 0) - int(shift or 0) + places)
+    last = rare.decimal.Decimal(doubt).scaleb(int(other or 0) - int(shift or 0) + places)
     digits = f"{last:f}" if last == int(last) else f"{last.scaleb(-places):f}"
     if "." not in number and (len(digits) >= min(len(number.strip("-")), 7) or "." in digits):
         number += "."

@@ -53,14 +53,13 @@ class Integrand:
         self.is_mean, self.away = is_mean, away
         self.areas: list[Area] = []
         self.jumps = None if is_smooth(f.program) else Jumps(f, f.sizes.out)
-        self.of: Integrand | None = None  # that of which these are the derivatives
-        self.sizes = np.zeros(f.sizes.out)  # about those of the entries: of a derivative, at least as if it were not 0
+        self.of: Integrand | None = None  # that of which these are the derivatives, if its function may jump
 
     @cached_property
     def by_same(self) -> Integrand:
         """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
         found = Integrand(pulled(self.f), self.finite, self.moving, self.places, True, self.away)
-        found.of = self
+        found.of = self if self.jumps is not None else None
         return found
 
     def pulled(self, g: Any, _: Any, z: Any) -> Any:
@@ -92,15 +91,11 @@ class Integrand:
         with np.errstate(all="ignore"):
             if self.jumps is not None:
                 at = {*at, *changes(Evaluated(self.jumps.watch, z[2:]), self.jumps.count, low, high)}
-            sizes = np.zeros(self.f.sizes.out)
-            if self.of is not None:
-                sizes = np.nan_to_num(np.max(self.of.sizes) / np.abs(z[2:][: len(sizes)]), posinf=0.0)
-            parts = [Quadrature(partial(entry, k), self.is_mean, x, self.away) for k, x in enumerate(sizes.tolist())]
+            parts = [Quadrature(partial(entry, k), self.is_mean, self.away) for k in range(self.f.sizes.out)]
             self.areas = [part.over(low, high, at, near) for part in parts]
         found = np.array([area.value for area in self.areas])
-        self.sizes = np.maximum(sizes, np.abs(found))
         found = found if z[0] <= z[1] else -found
-        if self.of is not None and self.of.jumps is not None:
+        if self.of is not None:
             _check(found, z, copy(self.of))
         return found
 

@@ -27,7 +27,6 @@ _DENSITIES = ((4, 30), (64, 30), (1024, 8))  # places in a power of 10, and powe
 _ALONE = 30.0  # times as much as at the places beside it: a peak between them
 _PEAKS, _CLIMBS = 8, 16
 _ROUNDING = 1.1e-16
-_NOTHING = 1e-13  # of the size of a derivative
 _NEAREST = 1e-8  # of a range: what is so near to an end is known only to some digits, where the function is rounded
 _FARTHEST = 650.0  # of which an exponential is still a number
 _FAR = 8  # places, two powers of 10
@@ -49,12 +48,12 @@ class Quadrature:
     """The integral of a function.
 
     `is_mean`: that of a derivative, which may be a mean over the upper end, as those of oscillating tails are. It is
-    where the function itself was found. `size`: what such a one may be, beside which one that is rounded is 0.
+    where the function itself was found.
     `away`: what the number is beside the places that were typed, where it is none, such as " from an end".
     """
 
-    def __init__(self, f: Callable[[float], float], is_mean: bool, size: float = 0.0, away: str = "") -> None:
-        self.raw, self.is_mean, self.size, self.away = f, is_mean, size, away
+    def __init__(self, f: Callable[[float], float], is_mean: bool, away: str = "") -> None:
+        self.raw, self.is_mean, self.away = f, is_mean, away
         self.quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
         self.range, self.reached, self.noise = "", 0.0, 0.0
 
@@ -95,7 +94,7 @@ class Quadrature:
         if not self.is_mean or not isfinite(b - a):
             return None
         with suppress(AgradError):
-            self.noise = max(self._noise(a, b - a), self._noise(b, a - b), _NOTHING * self.size)
+            self.noise = max(self._noise(a, b - a), self._noise(b, a - b))
             return self._part(self.f, a, b)
         return None
 

@@ -142,7 +142,14 @@ def test_an_uncertain_literal_in_a_function_is_what_a_name_of_it_is(place, liter
     ("[1 m, 2 m] ± 0.1 m", "[1.00 ± 0.10, 2.00 ± 0.10] m"),
     ("[1, 2] ± [0.1, 0.2] mm", "[1.00 ± 0.10, 2.00 ± 0.20] mm"),
     ("-20 ± 0.3 °C", "-20.00 ± 0.30 °C"),
+    ("3 m in [3 m, 4 m]", "True"),
+    ("x = 3000 mm; x in (4 m, 3 m)", "True"),
     ("[0.1 ± 0.01, 0.2 ± 0.03] as percent", "([10.0 ± 1.0, 20.0 ± 3.0])%"),
 ])  # fmt: skip
 def test_the_unit_of_an_uncertainty_is_that_of_a_list_too_and_lists_have_forms(text, expected):
-    assert said(text) == [expected]
+    assert said(text)[-1] == expected
+
+
+def test_a_value_is_not_compared_with_those_of_another_unit():
+    with pytest.raises(AgradError, match="cannot be compared"):
+        Session().evaluate("3 m in [3, 4]")
