@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from agrad.engine.errors import AgradError, Hint, NoneGiven, NotCalled
+from agrad.lazy import rare
 
 MISSING = object()  # stands for what is not there, or was not given
 WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
