@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from agrad.engine.errors import AgradError, Hint, NoneGiven, NotCalled
+from agrad.lazy import rare
 
 MISSING = object()  # stands for what is not there, or was not given
 WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
@@ -515,15 +516,28 @@ def format_uncertain_as(spec: str, value: float, u: float) -> str:
     if plain:  # of which the sign is that of the value
         text = f"{format(value, plain)} ± {format(u, plain.replace('+', ''))}"
     parts = text.split(" ± ")
-    (number, shift), (doubt, other) = (part.lower().partition("e")[::2] for part in parts)
     if form == "S":
-        text = f"{number}({doubt.replace('.', '').lstrip('0') or '0'}){shift and 'e'}{shift}"
+        text = _short(*parts)
     elif form == "L":
+        (number, shift), (doubt, other) = (part.lower().partition("e")[::2] for part in parts)
         if shift and shift == other:
             text = rf"({number} \pm {doubt}) \times 10^{{{int(shift)}}}"
         else:
             text = r" \pm ".join(map(_in_latex, parts))
     return format(text, f">{width}" if width.isdigit() else width)
+
+
+def _short(value: str, u: str) -> str:
+    """`58.9(31)`; `14.(15)` where brackets could hold a factor, `58.9(0.00031)` where u has more places."""
+    (number, shift), (doubt, other) = (part.lower().partition("e")[::2] for part in (value, u))
+    if not number.strip("-").replace(".", "").isdigit() or not doubt.replace(".", "").isdigit():
+        return f"{number}({doubt})"
+    places = len(number.partition(".")[2])
+    last = rare.decimal.Decimal(doubt).scaleb(int(other or 0) - int(shift or 0) + places)
+    digits = f"{last:f}" if last == int(last) else f"{last.scaleb(-places):f}"
+    if "." not in number and (len(digits) >= min(len(number.strip("-")), 7) or "." in digits):
+        number += "."
+    return f"{number}({digits}){shift and 'e'}{shift}"
 
 
 def _in_latex(number: str) -> str:

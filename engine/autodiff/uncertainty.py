@@ -64,7 +64,7 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: Distribution = 
     `dof`: its degrees of freedom, infinitely many where that is None.
     """
     if Units.exist and (isinstance(value, Tensor) or isinstance(u, Tensor)):
-        value, u, unit = units.quantity.measured(value, u)
+        value, u, unit = units.quantity.measured(operand(value), u)
         if unit is not None:
             made = uncertain(value, u, dof, distribution)
             made.node.recorded, made.node.unit = True, unit

@@ -5,6 +5,7 @@ simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, 
           of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `role`, …).
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
 share     computes equal steps once; x + y is y + x if the row says that the operation commutes
+cancel    makes y of (x + y) - x, which is another number where x is larger: only where x is a place and y the distance
 prune     drops steps that no output and no guard depends on
 arranged  the same steps in another order, for machine code
 """
@@ -189,6 +190,20 @@ def simplify(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool 
 def share(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
     """Compute equal steps once."""
     return new.shared(step, operands, tuple(sorted(operands)) if step.op.commutes else operands)
+
+
+def cancel(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+    """Drop a number that is added and subtracted again."""
+    for (whole, part), is_turned in ((operands, False), (operands[::-1], True)) if step.op is OPS["sub"] else ():
+        made = new.made_by(whole)
+        if made is None or made[0].op.name not in ("add", "sub") or part not in made[1] or made[0].shape != ():
+            continue
+        place = made[1].index(part)
+        if made[0].op.name == "add" or place == 0:
+            is_negative = (made[0].op.name == "sub") is not is_turned
+            rest = made[1][1 - place]
+            return share(new, replace(step, op=OPS["neg"]), (rest,)) if is_negative else rest
+    return None
 
 
 def prune(program: Program) -> Program:

@@ -492,6 +492,8 @@ class Machine:
         if is_object(container):
             return bool(self.of_python(operator.contains, container, value))
         if isinstance(container, Tensor) and container.shape:
+            if Units.exist and isinstance(value, float | Tensor):
+                units.quantity.alike([container, value])
             return truth(FUNCTIONS["any"].call(OPS["equal"].call(container, value)))
         return any(self.are_equal(value, entry) for entry in iterate(container))
 
@@ -506,6 +508,9 @@ class Machine:
                 message = "arrays are compared entry by entry: one truth is asked for"
                 fixes = [Hint("any(x is y for y in ys)   finds the very same one"), Hint("all(x == y)")]
                 raise AgradError("type", message, fixes=fixes)
+            if Units.exist and any(isinstance(x, Tensor) for x in (left, right)):
+                units.quantity.alike([left, right])
+                return truth(OPS["equal"].call(left, right))
             return bool(plain(left) == plain(right))
         if isinstance(left, List | tuple) and type(left) is type(right):
             for one, other in zip(left, right, strict=False):  # no `all(…)`, which would take from the stack of C

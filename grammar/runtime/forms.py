@@ -13,6 +13,7 @@ from typing import Any
 
 from agrad.engine import units
 from agrad.engine.core.context import current
+from agrad.engine.core.dispatch import operand
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import MANY, format_number, format_value
@@ -54,6 +55,7 @@ def written(value: Any, form: str) -> Any:
     Raises AgradError of kind `type` for what is no number, `unit` for other units, `domain` for numbers that the form
     cannot write.
     """
+    value = operand(value) if isinstance(value, tuple | list) else value
     if not isinstance(value, Tensor | float | int):
         raise AgradError("type", f"`as {form}` writes numbers, and this is {describe_value(value)}")
     if isinstance(value, Tensor) and units.quantity.unit_of(value) is not None:

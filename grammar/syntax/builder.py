@@ -435,7 +435,7 @@ class Builder:
         if first is not u:
             raise self.open_sum(value, sign, first, u)
         span = self.span(value, parts[-1])
-        if isinstance(u, s.Quantity) and isinstance(value, s.Number):  # `1.2 ± 0.3 mm`: the unit is that of both
+        if isinstance(u, s.Quantity) and _is_plain(value):  # `1.2 ± 0.3 mm`: the unit is that of both
             return s.Quantity(s.Binary("±", value, u.value, None, span=span), u.unit, span=span)
         return s.Binary("±%" if percent else "±", value, u, None, span=span)
 
@@ -443,7 +443,7 @@ class Builder:
         """`5 ± 0.1 uniform`, `5 ± 0.1 t(8)`: the operands of `± t` are both behind its sign."""
         value, sign, u, kind, *parameter = parts
         self.plus_minus([value, sign, u])  # raises the error for a sum
-        unit = u.unit if isinstance(u, s.Quantity) and isinstance(value, s.Number) else ""
+        unit = u.unit if isinstance(u, s.Quantity) and _is_plain(value) else ""
         right = s.Tuple((u.value if unit else u, *parameter[1:2]), span=self.span(u, parts[-1]))
         span = self.span(value, parts[-1])
         made = s.Binary(f"± {kind}", value, right, None, span=span)
@@ -970,6 +970,13 @@ _ORDERS = {"1": 1, "2": 2, "²": 2, "3": 3, "³": 3}
 
 
 # Products and calls whose signs are left out.
+
+
+def _is_plain(node: s.Expr) -> bool:
+    """Whether an expression is a number, or a list of numbers, that could have a unit."""
+    if isinstance(node, s.Unary):
+        return node.op == "-" and _is_plain(node.operand)
+    return isinstance(node, s.Number) or (isinstance(node, s.List) and all(map(_is_plain, node.items)))
 
 
 def _is_group(node: s.Expr) -> bool:

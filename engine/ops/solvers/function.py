@@ -13,6 +13,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.program.closed import closed_over, flat, joined, settled, split
+from agrad.engine.program.passes import cancel, optimised, rewritten
 from agrad.engine.program.scan import Body, Sizes
 from agrad.engine.program.trace import extract, gradients, inlined, placeholders
 from agrad.engine.values import Array, Shape, describe, format_shape, np
@@ -57,7 +58,10 @@ def function_of(
         shapes_of = f"{format_shape(shape[0])}, and one of shape {format_shape(wanted)} is needed"
         raise AgradError("shape", f"{what}: the function gives a result of shape {shapes_of}")
     sizes = Sizes(0, len(start), len(found.example), prod(shape[0]), 0)
-    body = Body(settled(what, found.program), sizes, (state, start, found.example))
+    program = settled(what, found.program)
+    if is_deep:  # so that distances from a place are exact
+        program = optimised(rewritten(program, cancel), again=True)
+    body = Body(program, sizes, (state, start, found.example))
     return body, joined([flat(x) for x in found.same]) if found.same else np.zeros(0), shape[0]
 
 

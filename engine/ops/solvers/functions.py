@@ -6,22 +6,25 @@ The derivative of each is made of such operations, so that there are derivatives
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 from itertools import pairwise
-from math import factorial, inf, isfinite
+from math import factorial, inf, isfinite, prod
 from typing import Any
 
 from agrad.engine.autodiff.transforms import derivatives
 from agrad.engine.core.arguments import number_of, small, truth_of
 from agrad.engine.core.dispatch import in_family, operand
+from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPS, Function
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError
 from agrad.engine.ops import solvers
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.order import argmin as place_of_least
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.scalar.arithmetic import add, mul, sub
+from agrad.engine.program.closed import flat, split
 from agrad.engine.values import describe, np, shape_of
 
 row, composed = in_family("solvers", pure=True)
@@ -134,7 +137,8 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
     places = {*_plain(at)[0].tolist()}, {*_plain(near)[0].tolist()}
-    inside = _inside([*at] if isinstance(at, (list, tuple)) else [at], a, b)
+    apart = at if isinstance(at, (list, tuple)) else [at]
+    inside = _inside([entry for x in map(operand, apart) for entry in _entries(x)], a, b)
     if any(isinstance(x, Tensor) and x.node.recorded for x in inside):
         body, _, _ = solvers.function.function_of("integral", f, [()], _plain(inside[0])[0])
         if solvers.jumps.is_smooth(body.program):  # else a function has two values at an end
@@ -142,23 +146,31 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     return _integrated(f, a, b, places)
 
 
+def _entries(x: Any) -> list[Any]:
+    """Those of an array, row by row; of a stack of numbers, these, from which its entries are only copied."""
+    if isinstance(x, Tensor) and x.node.op is OPS["stack"]:
+        inputs = [bare(y, y.value if y.shape else None) if isinstance(y, Node) else y for y in x.node.inputs]
+        return [entry for y in inputs for entry in _entries(y)]
+    return split(flat(x), [()] * prod(shape_of(x))) if shape_of(x) else [x]
+
+
 def _inside(places: Sequence[Any], a: Any, b: Any) -> list[Any]:
     """The numbers that are between two, in the order of the way from the one to the other."""
     low, high = (_plain(end)[0].item() for end in (a, b))
-    numbers = [x for x in map(operand, places) if shape_of(x) == () and min(low, high) < float(x) < max(low, high)]
-    return sorted(numbers, key=float, reverse=low > high)
+    return sorted([x for x in places if min(low, high) < float(x) < max(low, high)], key=float, reverse=low > high)
 
 
-def _integrated(f: Any, a: Any, b: Any, places: Any, is_deep: bool = False) -> Any:
+def _integrated(f: Any, a: Any, b: Any, places: Any, away: str = "") -> Any:
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
     finite = np.isfinite(ends)
     start = np.array([np.sum(ends[finite] / max(np.sum(finite), 1))])
-    body, same, shape = solvers.function.function_of("integral", f, [()], start, is_deep=is_deep)
+    body, same, shape = solvers.function.function_of("integral", f, [()], start, is_deep=bool(away))
     z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
     moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
     if moving.any() and not any(places) and solvers.integration.moves_singularity(body, ends[moving], same):
-        return _from_ends(f, a, b, finite)
-    problem = solvers.integration.Integrand(body, finite, moving, places)
+        with suppress(AgradError):  # which the integral itself tells of in places that were typed
+            return _from_ends(f, a, b, finite)
+    problem = solvers.integration.Integrand(body, finite, moving, places, away=away)
     found = reshape(solved(z, problem=problem), shape)
     problem.say()
     return found
@@ -177,8 +189,9 @@ def _from_ends(f: Any, a: Any, b: Any, finite: Any) -> Any:
     def from_one(v: Any) -> Any:
         return f(add(a, v) if finite[0] else sub(b, v))
 
-    both = finite.all()
-    return _integrated(from_both if both else from_one, 0.0, 1.0 if both else sub(b, a), (set(), set()), is_deep=True)
+    if finite.all():
+        return _integrated(from_both, 0.0, 1.0, (set(), set()), " of half the range from an end")
+    return _integrated(from_one, 0.0, sub(b, a), (set(), set()), " from the end")
 
 
 # Differential equations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from math import cos, inf, isfinite, pi, prod
+from math import cos, inf, isfinite, isinf, pi, prod
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.derive import row
@@ -34,7 +34,7 @@ _BACK = 0.75, 4.0  # of the way back to a zero, that a step of Newton's method g
 _NEAREST = 1e-14  # beside the largest entry of it and of the start: where no end of the domain is between
 _IN_A_ROW = 3  # distances at which it does
 _WIDE = range(1, 5)  # of 1/10, as _POWERS: how far from a zero its limits are looked for
-_NODES = [(1.0 + cos((k + 0.5) * (pi / 8))) / 2 for k in range(8)]  # places from 0 to 1: Chebyshev's
+_NODES = [0.55 + 0.45 * cos((k + 0.5) * (pi / 8)) for k in range(8)]  # from 0.1 to 1, Chebyshev's: nearer is rougher
 _AT_0 = [prod(x / (x - y) for x in _NODES if x != y) for y in _NODES]  # of a polynomial through these
 _SMOOTH = 1e-11  # beside the distances: how well the polynomial gives the zero itself
 _KINDS = {
@@ -82,38 +82,37 @@ class Problem:
         size, z = len(self.start), concat((x, same))
         matrix = reshape(scanned(z, body=self.jacobian, count=1), (size, size))
         found = reverse(solve(swap(matrix), -g), np.zeros(size), z, self.residual, 1)[size:]
-        is_last = not isinstance(same, Tensor) or not same.node.recorded
+        is_last = (not isinstance(same, Tensor) or not same.node.recorded) and np.isfinite(vector_of(found)).all()
         if is_last or size > 1 or np.isfinite(vector_of(matrix)).all():
             return found
         limit = self._limit(g, vector_of(x), same)
-        return found if limit is None else vector_of(found) + (limit - vector_of(limit))
+        if limit is None:
+            return found
+        exact, near = vector_of(found), vector_of(limit)
+        return np.where(np.isfinite(exact), exact, near) + (limit - near)
 
     def _limit(self, g: Any, x: Array, same: Any) -> Any:
         """What `pulled` tends to where the derivative of the equation is infinite, as at the zero of sqrt(x) - p.
 
-        There, only the limits of the derivatives of x have values: those of the polynomial through some points on the
-        side on which x has values. None where x is no smooth function of what the equation uses, as p**1.5 at 0.
+        There, only the limits of the derivatives of x have values: those of the polynomial through the places where the
+        function has some other values, on the side on which it has any. None where x is no smooth function of its
+        value, as of x**(2/3).
         """
         known = vector_of(same)
-        f, slopes = Evaluated(self.residual, known), self.matrix(known)
-        by_same = derived(self.residual, lambda y, _, same, *__: row(y, [same])[0])
+        f, slopes, size = Evaluated(self.residual, known), self.matrix(known), len(known)
+        lifted = derived(self.residual, lambda y, *given: y - given[-1], (0, 1))
         ways = [way for pair in _beside(x, self.start, _WIDE) for way in pair if way.any()]
         for way in [way for way in ways if not _leaves_domain(f, x, way, self.start)]:
-            direction = -np.linalg.pinv(Evaluated(by_same, known, (1, len(known)))(x + way)) @ f(x + way)
-            near = Problem(self.residual, x + way, self.what, sorted([float(x[0]), float((x + 2.0 * way)[0])]))
+            near = Problem(lifted, x + way, self.what, sorted([float(x[0]), float((x + 2.0 * way)[0])]))
+            levels = f(x + way) * np.reshape(_NODES, (-1, 1))
             with suppress(AgradError):
-                places = [near.solve(known + node * direction) for node in _NODES]
+                places = [near.solve(np.append(known, level)) for level in levels]
                 is_smooth = np.abs(np.array(_AT_0) @ places - x)[0] <= _SMOOTH * np.abs(way)[0]
                 if is_smooth and np.isfinite([slopes(place) for place in places]).all():
-                    return self._extrapolated(g, near, same, direction)
+                    given = [concat((same, level)) for level in levels]
+                    found = [near.pulled(g, OPS["solved"].call(z, problem=near), z)[:size] for z in given]
+                    return sum(weight * one for weight, one in zip(_AT_0, found, strict=True))
         return None
-
-    def _extrapolated(self, g: Any, near: Problem, same: Any, direction: Array) -> Any:
-        found = np.zeros(len(direction))
-        for node, weight in zip(_NODES, _AT_0, strict=True):
-            there = same + node * direction
-            found = found + weight * near.pulled(g, OPS["solved"].call(there, problem=near), there)
-        return found
 
     def solve(self, same: Array) -> Array:
         """The solution. Raises AgradError of kind `domain`."""
@@ -159,25 +158,30 @@ class Problem:
     def _between(self, f: Evaluated, matrix: Evaluated) -> tuple[Array, int]:
         """The zero in the bracket, by the method of Alefeld, Potra and Shi (TOMS 748), and the iterations."""
         optimize = extra("scipy.optimize", "root", "SciPy", "science")
+
+        def raw(x: float) -> float:
+            return float(f([x])[0])
+
         low, high = self.ends
-        values = [float(f([end])[0]) for end in self.ends]
+        values = [raw(end) for end in self.ends]
         point = [Hint(f"{'for x from 1' if self.what == 'solve' else 'root(f, x0)'}   from a starting point")]
-        if not values[0] * values[1] <= 0.0:
+        if not np.prod(np.sign(values)) <= 0.0:
             places = f"{format_number(low)}..{format_number(high)}"
             signs = f"f is {format_number(values[0])} and {format_number(values[1])} at the ends"
             message = f"{self.what}: {places} is no bracket: {signs}, which have no different signs"
             raise AgradError("domain", message, fixes=point)
 
         def at(x: float) -> float:
-            y = float(f([x])[0])
-            if not isfinite(y):
+            if not isfinite(y := raw(x)):
                 where = f"{format_number(y)} at {format_number(x)}"
                 raise AgradError("domain", f"{self.what}: the function is {where}, inside the bracket", fixes=point)
             return y
 
         x, iterations = np.array([low if values[0] == 0.0 else high]), 0
         if 0.0 not in values:
-            search = optimize.root_scalar(at, bracket=self.ends, method="toms748", xtol=1e-300, rtol=1e-14, maxiter=400)
+            ends = [_inside(raw, *pair) for pair in (self.ends, self.ends[::-1])]
+            values = [raw(end) for end in ends]
+            search = optimize.root_scalar(at, bracket=ends, method="toms748", xtol=1e-300, rtol=1e-14, maxiter=400)
             x, iterations = np.array([search.root]), search.iterations
         nearer, _ = newton(f, matrix, x)
         x = nearer if low <= nearer[0] <= high else x
@@ -186,6 +190,13 @@ class Problem:
             where = f"at {told(x)} without a zero: it is {format_number(value)} there"
             raise AgradError("domain", f"{self.what}: the function changes its sign {where}")
         return x, iterations
+
+
+def _inside(f: Callable[[float], float], end: float, other: float) -> float:
+    """An end of a bracket; where the function is infinite there, a place inside at which it has the same sign."""
+    value = f(end)
+    steps = (other - end) * 2.0 ** -np.arange(1.0, 1000.0) if isinf(value) else ()
+    return next((end + x for x in steps if isfinite(y := f(end + x)) and y * value > 0.0), end)
 
 
 METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}

@@ -42,11 +42,15 @@ _NEAR = 1e-9  # of the time: two jumps there are one
 class Integrand:
     """A function of one number. `finite`: which of the ends are; `moving`: which of these have a derivative.
 
-    `at`: places inside, on whose sides the function is integrated by itself; `near`: where there is much of it.
+    `at`: places inside, on whose sides the function is integrated by itself; `near`: where there is much of it;
+    `is_mean`, `away`: see `Quadrature`.
     """
 
-    def __init__(self, f: Body, finite: Array, moving: Array, places: tuple[Any, Any], is_mean: bool = False) -> None:
-        self.f, self.finite, self.moving, self.places, self.is_mean = f, finite, moving, places, is_mean
+    def __init__(
+        self, f: Body, finite: Array, moving: Array, places: tuple[Any, Any], is_mean: bool = False, away: str = ""
+    ) -> None:
+        self.f, self.finite, self.moving, self.places = f, finite, moving, places
+        self.is_mean, self.away = is_mean, away
         self.areas: list[Area] = []
         self.jumps = None if is_smooth(f.program) else Jumps(f, f.sizes.out)
         self.of: Integrand | None = None  # that of which these are the derivatives, if its function may jump
@@ -54,7 +58,7 @@ class Integrand:
     @cached_property
     def by_same(self) -> Integrand:
         """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
-        found = Integrand(pulled(self.f), self.finite, self.moving, self.places, is_mean=True)
+        found = Integrand(pulled(self.f), self.finite, self.moving, self.places, True, self.away)
         found.of = self if self.jumps is not None else None
         return found
 
@@ -87,7 +91,7 @@ class Integrand:
         with np.errstate(all="ignore"):
             if self.jumps is not None:
                 at = {*at, *changes(Evaluated(self.jumps.watch, z[2:]), self.jumps.count, low, high)}
-            parts = [Quadrature(partial(entry, place), self.is_mean) for place in range(self.f.sizes.out)]
+            parts = [Quadrature(partial(entry, k), self.is_mean, self.away) for k in range(self.f.sizes.out)]
             self.areas = [part.over(low, high, at, near) for part in parts]
         found = np.array([area.value for area in self.areas])
         found = found if z[0] <= z[1] else -found

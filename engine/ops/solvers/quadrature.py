@@ -49,19 +49,20 @@ class Quadrature:
 
     `is_mean`: that of a derivative, which may be a mean over the upper end, as those of oscillating tails are. It is
     where the function itself was found.
+    `away`: what the number is beside the places that were typed, where it is none, such as " from an end".
     """
 
-    def __init__(self, f: Callable[[float], float], is_mean: bool) -> None:
-        self.raw, self.is_mean = f, is_mean
+    def __init__(self, f: Callable[[float], float], is_mean: bool, away: str = "") -> None:
+        self.raw, self.is_mean, self.away = f, is_mean, away
         self.quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
         self.range, self.reached, self.noise = "", 0.0, 0.0
 
     def f(self, x: float) -> float:
         """The function. Raises AgradError where it is not finite: QUADPACK would go on, or end the process."""
         if not isfinite(y := self.raw(x)):
-            where = format_number(x, 6)
+            where = format_number(x, 6) + self.away
             fixes = [Hint(f"integral(f, a, b, at={where})   if it is finite beside it")]
-            if self.is_mean:
+            if self.is_mean or self.away:
                 fixes = [Hint("integral(f, a, b, at=c)   of the place c there, as it is computed from what changes")]
             what = "the derivative of the function" if self.is_mean else "the function"
             raise AgradError("domain", f"integral: {what} is {format_number(y)} at {where}", fixes=fixes)
@@ -69,7 +70,7 @@ class Quadrature:
 
     def over(self, low: float, high: float, at: Sequence[float], near: set[float]) -> Area:
         """The integral. Raises AgradError of kind `domain` where there is none."""
-        self.range = f"{format_number(low)}..{format_number(high)}"
+        self.range = "" if self.away else f" over {format_number(low)}..{format_number(high)}"
         found = []
         for a, b in pairwise([low, *sorted({x for x in at if low < x < high}), high]):
             inside = {x for x in near if a < x < b}
@@ -306,7 +307,7 @@ class Quadrature:
         }
         value, error, details, *problem = self.quad(f, epsrel=1e-11, **given)
         self.reached = _sum(details)
-        if isfinite(value) and max(error, abs(self.reached - value)) <= 1e-9 * max(abs(value), scale):
+        if isfinite(value) and max(error, abs(self.reached - value)) <= max(1e-9 * max(abs(value), scale), self.noise):
             return Area(value, error)
         # QUADPACK extrapolates the sums over smaller and smaller intervals, also those that diverge: of 1/x**2 from 0
         # to 1 to -1. The sums of a positive function grow towards its integral, and are not above it.
@@ -316,7 +317,7 @@ class Quadrature:
         return Area(value, error) if is_close and not wrong and _sum(of_size) <= 1.01 * size else None
 
     def _diverges(self, reached: float) -> AgradError:
-        message = f"integral: the integral over {self.range} diverges, or converges too slowly"
+        message = f"integral: the integral{self.range} diverges, or converges too slowly"
         notes = [f"the sums over smaller and smaller intervals reach {format_number(reached, 3)}"]
         return AgradError("domain", message, notes=notes)
 

@@ -7,7 +7,7 @@ import pytest
 from rows import each
 from sessions import said
 
-from agrad.engine.autodiff.uncertainty import uncertain
+from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
 from agrad.engine.errors import AgradError
 from agrad.engine.values import format_uncertain
 from agrad.grammar.session.session import Session
@@ -27,7 +27,20 @@ def test_any_number_and_uncertainty_read_back(sign):
         assert abs(shown - value) <= max(0.05 * u, 1e-9 * abs(value))
 
 
-# As the package uncertainties prints them; the third: what Python's own format of both numbers is.
+def test_any_value_in_a_format_is_read_back_to_what_it_shows():
+    rng, session = random.Random(7), Session()
+    for _ in range(500):
+        value = rng.choice([-14.0, 0.0, 3.0, rng.uniform(-10, 10), -9.96]) * 10.0 ** rng.randint(-12, 12)
+        u = rng.choice([0.0, 15.0, rng.uniform(0, 10), 9.96]) * 10.0 ** rng.randint(-12, 12)
+        for form in ("P", "S") if u == 0.0 else ("P", "S", ".1u", f".{rng.randint(1, 4)}u", ".1uS"):
+            spec = form if form.endswith(("u", "uS")) or u == 0.0 else f".2u{form}"
+            text = format(uncertain(value, u), spec)
+            read = session.evaluate(text)
+            shown = format_uncertain(value, u, 10, int(spec[1]) if "u" in spec else 0).split(" ± ")
+            assert (float(read), uncertainty(read)) == pytest.approx(tuple(map(float, shown)), rel=1e-14, abs=0.0), text
+
+
+# As the package uncertainties prints them, but with a point where brackets could hold a factor; the third: what Python's own format of both numbers is.
 FORMS = r"""
 1.234 ± 0.045 | .2u | 1.234 ± 0.045
 1.234 ± 0.045 | .1u | 1.23 ± 0.04
@@ -36,7 +49,10 @@ FORMS = r"""
 1.234 ± 0.045 | .1uS | 1.23(4)
 12.34 ± 1.2 | S | 12.3(12)
 1.234e-7 ± 0.045e-7 | S | 1.234(45)e-7
-3 ± 0 | S | 3(0)
+3 ± 0 | S | 3.(0)
+-14 ± 15 | S | -14.(15)
+120 ± 15 | S | 120(15)
+123456.789 ± 1e-12 | S | 123456.789(0.000000000001)
 1.234 ± 0.045 | L | 1.234 \pm 0.045
 1.234e-7 ± 0.045e-7 | L | (1.234 \pm 0.045) \times 10^{-7}
 120 ± 1 | .1eL | 1.2 \times 10^{2} \pm 1.0 \times 10^{0}
@@ -119,3 +135,21 @@ def test_an_uncertain_literal_in_a_function_is_what_a_name_of_it_is(place, liter
         np.testing.assert_allclose(
             getattr(literal_one, "value", literal_one), getattr(named, "value", named), rtol=1e-9
         )
+
+
+@each("text, expected", [
+    ("[1, -2, 3] ± 0.1 m", "[1.00 ± 0.10, -2.00 ± 0.10, 3.00 ± 0.10] m"),
+    ("[1 m, 2 m] ± 0.1 m", "[1.00 ± 0.10, 2.00 ± 0.10] m"),
+    ("[1, 2] ± [0.1, 0.2] mm", "[1.00 ± 0.10, 2.00 ± 0.20] mm"),
+    ("-20 ± 0.3 °C", "-20.00 ± 0.30 °C"),
+    ("3 m in [3 m, 4 m]", "True"),
+    ("x = 3000 mm; x in (4 m, 3 m)", "True"),
+    ("[0.1 ± 0.01, 0.2 ± 0.03] as percent", "([10.0 ± 1.0, 20.0 ± 3.0])%"),
+])  # fmt: skip
+def test_the_unit_of_an_uncertainty_is_that_of_a_list_too_and_lists_have_forms(text, expected):
+    assert said(text)[-1] == expected
+
+
+def test_a_value_is_not_compared_with_those_of_another_unit():
+    with pytest.raises(AgradError, match="cannot be compared"):
+        Session().evaluate("3 m in [3, 4]")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 from transcript import sections
 
@@ -45,5 +46,29 @@ def test_the_numbers_are_those_of_the_closed_form(line):
     np.testing.assert_allclose(expected, found, rtol=1e-14, atol=1e-20)
 
 
-def test_there_are_a_hundred():
-    assert len(LINES) >= 100
+def test_there_are_so_many():
+    assert len(LINES) >= 180
+
+
+@each("f, expected", [
+    (lambda x, a: ag.sqrt(x) - a, [2, 0, 0]),
+    (lambda x, a: ag.sqrt(x) + x - a, [2, -12, 120]),
+    (lambda x, a: x**0.25 - a, [0, 0, 24]),
+])  # fmt: skip
+def test_higher_derivatives_of_a_root_at_an_infinite_slope(f, expected):
+    a = ag.tensor(0.0, requires_grad=True)
+    slope, found = ag.root(lambda x: f(x, a), (0, 1)), []
+    for _ in range(4):
+        slope = ag.grad(slope, a, create_graph=True)
+        found.append(float(slope))
+    np.testing.assert_allclose(found, [0, *expected], rtol=1e-9, atol=1e-8)
+
+
+@each("f, message", [
+    (lambda a: ag.integral(lambda t: 1 / (t - a), a, a + 1), "integral: the function is inf at 1.3"),
+    (lambda a: ag.integral(lambda t: ag.log(t - a - 0.5), a, a + 1), "integral: the function is nan at 1.8"),
+    (lambda a: ag.integral(lambda t: ag.log(t - a), a, math.inf), "integral: the integral over 1.3..inf diverges, or converges too slowly"),
+    (lambda a: ag.root(lambda x: 1 / x + a, (0, 2)), "root: 0..2 is no bracket: f is inf and 1.8 at the ends, which have no different signs"),
+])  # fmt: skip
+def test_messages_have_the_places_that_were_typed(f, message):
+    assert refuses(lambda: f(ag.tensor(1.3, requires_grad=True))).message == message
