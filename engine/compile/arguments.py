@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from numbers import Real
 from operator import add
 from typing import Any
@@ -224,11 +225,9 @@ def flat(values: Sequence[Value]) -> tuple[float, ...]:
 
 def packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
     """The function from floats and contiguous arrays of some shapes to their entries, as the bytes that code reads."""
-    return _packed if any(shapes) else struct.Struct(f"{len(shapes)}d").pack
-
-
-def _packed(*values: Value) -> bytes:
-    return b"".join([struct.pack("d", value) if isinstance(value, float) else value.tobytes() for value in values])
+    if not any(shapes):
+        return struct.Struct(f"{len(shapes)}d").pack
+    return lambda *values: b"".join([struct.pack("d", x) if isinstance(x, float) else x.tobytes() for x in values])
 
 
 def strictly_packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
@@ -255,23 +254,17 @@ def strictly_packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
     return pack
 
 
-def reading(shapes: Sequence[Shape]) -> Callable[[Any], tuple[Value, ...]]:
-    """The function from a buffer of entries, as code writes them, to numbers and arrays of some shapes.
+def reading(shapes: Sequence[Shape], buffer: Any) -> Callable[[], tuple[Value, ...]]:
+    """The function that gives numbers and arrays of some shapes, whose entries code writes into a buffer.
 
-    The buffer may be used again: the arrays share the memory of a copy.
+    The buffer may be used again: the arrays are copies of views of it.
     """
     if not any(shapes):
-        return struct.Struct(f"{len(shapes)}d").unpack_from
-    if len(shapes) == 1:
-        return lambda buffer: (np.ndarray(shapes[0], "d", bytearray(buffer)),)
+        return partial(struct.Struct(f"{len(shapes)}d").unpack_from, buffer)
     places = spans([8 * size_of(shape) for shape in shapes])
-    parts = [(one.start, shape) for one, shape in zip(places, shapes, strict=True)]
-
-    def read(buffer: Any) -> tuple[Value, ...]:
-        found = bytearray(buffer)
-        return tuple([np.ndarray(x, "d", found, at) if x else struct.unpack_from("d", found, at)[0] for at, x in parts])
-
-    return read
+    views = [np.ndarray(shape, "d", buffer, one.start) for one, shape in zip(places, shapes, strict=True)]
+    taking = [view.copy if view.shape else view.item for view in views]
+    return lambda: tuple([take() for take in taking])
 
 
 def row_of(columns: Sequence[Array], row: int) -> tuple[Value, ...]:

@@ -1,7 +1,8 @@
 """How what a compiled function needs is lowered: which program machine code is made of, and how it is called.
 
-A program of small arrays is scalarised before it is differentiated, and its machine code is called entry by entry; one
-of large arrays is differentiated as it is.
+A program of small arrays is scalarised before it is differentiated, or afterwards where an operation has no expansion
+that can be differentiated, and its machine code is called entry by entry; one of large arrays is differentiated as it
+is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from agrad.engine.compile.llvm.backend import Lowered, supports
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Library
 from agrad.engine.compile.llvm.target import NEEDED, binding
-from agrad.engine.compile.scalarise import scalarised
+from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step, spans, unchecked
 from agrad.engine.program.passes import Rewriting, optimised, rewritten
@@ -74,7 +75,7 @@ def expanded(program: Program) -> Program | None:
 
 def explained(program: Program) -> str:
     """All ways to compute a program, a line for each, and the parts of the loops, if these are the cheapest."""
-    lines, found = [], ways(program, expanded(program))
+    lines, found = [], ways(program, expanded(program) or _unrolled(program, _MOST))
     best = min([way for way in found if way.cost is not None], key=lambda way: way.cost or 0.0)
     for name, cost, text in found:
         lines.append(f"  {name:8} {f'{about(cost)} a call: ' if cost is not None else 'no: '}{text}")
@@ -106,7 +107,20 @@ def lowered(
         found = _of_entries(program, numbers, values, places, derive)
         if found is not None:
             return found
-    return Lowered(without_outer(optimised(derive.program(program, values, groups))), name="loops")
+    made = without_outer(optimised(derive.program(program, values, groups)))
+    is_small = may_be_numbers and by_loops is None and _unrolled(program, _MOST) is not None
+    numbers = _unrolled(made, _MOST_DERIVED) if is_small else None
+    if numbers is None:
+        return Lowered(made, name="loops")
+    return Lowered(numbers, (tuple([x.shape for x in made.inputs]), tuple(map(made.shape, made.outputs))))
+
+
+def _unrolled(program: Program, most: int) -> Program | None:
+    """The program of numbers of one that is not differentiated further: of more operations than `expanded`."""
+    try:
+        return None if any(program.shape(check.slot) for check in program.checks) else unrolled(program, most)
+    except Unexpanded:
+        return None
 
 
 def without_outer(program: Program) -> Program:

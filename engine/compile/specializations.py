@@ -138,10 +138,6 @@ class Specialization:
                 self._lowered = self._lowered or self._make_shared()
         return self._lowered
 
-    def lowered_to_loops(self) -> Lowered:
-        """The same as loops over arrays, for one function with others that are loops."""
-        return self.lowered if self.lowered.name == "loops" else self._make_shared(as_loops=True)
-
     @property
     def code(self) -> Code:
         """Its code."""
@@ -413,7 +409,7 @@ class Specializations:
         programs = [x.lowered if one is None else Lowered(one) for x, one in zip(chosen, own, strict=True)]
         are_loops = 2 * sum(one.name == "loops" for one in programs) >= len(programs)
         if are_loops:  # a path by itself may be cheaper as numbers
-            programs = [x.lowered_to_loops() for x in chosen]
+            programs = [x.lowered if x.lowered.name == "loops" else x._make_shared(as_loops=True) for x in chosen]
         made = joined(programs)
         if made is not None:
             code, members = made

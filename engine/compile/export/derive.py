@@ -187,7 +187,8 @@ def paths(
         if any(check.read is not truth for check in other.checks):
             return [first]
         if found.setdefault(_outcomes(other), other) is other:
-            is_complete = _are_all(list(found.values()))
+            tree = paths_of([*found.values()], _WORK)
+            is_complete = all(one.guard is None or len(one.after) > 1 for one in tree.branches)  # both outcomes
     return list(found.values()) if len(found) <= MOST_PATHS and is_complete else [first]
 
 
@@ -214,11 +215,6 @@ def _other(examples: Sequence[Value], known: Any, dice: random.Random) -> list[V
     return [
         number() if isinstance(x, float) else np.array([number() for _ in x.flat]).reshape(x.shape) for x in examples
     ]
-
-
-def _are_all(programs: Sequence[Program]) -> bool:
-    """Whether every choice of some paths has both outcomes."""
-    return all(one.guard is None or len(one.after) > 1 for one in paths_of(programs, _WORK).branches)
 
 
 def refusal(program: Program) -> AgradError:

@@ -297,8 +297,10 @@ def statements(
         except Lacking as problem:
             raise AgradError("type", _unwritten(step.op, str(problem), language.name)) from None
     outputs = [slots[slot].text for slot in program.outputs]
-    body, found = written(language, outputs, prefix_of(names))
-    return names, body, found
+    # the first letters of variables, with which no argument begins
+    letters: tuple[str, ...] = (*"tvuwz", *("t" * count for count in range(2, 1000)))
+    prefix = next(prefix for prefix in letters if not any(name.startswith(prefix) for name in names))
+    return names, *written(language, outputs, prefix)
 
 
 # What is no function of the user's, in words.
@@ -364,12 +366,6 @@ def _names(arguments: Sequence[Input], function: str, language: Language) -> lis
         taken.add(name)
         names.append(name)
     return names
-
-
-def prefix_of(names: Sequence[str]) -> str:
-    """The first letters of variables, with which no argument begins."""
-    letters: tuple[str, ...] = (*"tvuwz", *("t" * count for count in range(2, 1000)))
-    return next(prefix for prefix in letters if not any(name.startswith(prefix) for name in names))
 
 
 def nested(entries: Sequence[str], shapes: Sequence[Shape]) -> list[str]:

@@ -16,9 +16,8 @@ become numbers are passed entry by entry. `Branches` is for loops over arrays. `
 from __future__ import annotations
 
 import ctypes
-import struct
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from agrad.engine.compile.arguments import packing, reading, row_of, strictly_packing
@@ -97,13 +96,13 @@ class Native:
         self._mapped = 0  # rows so far
         self._loops: dict[bool, Any] = {}
         self.inputs, self.outputs = shapes or ([()] * len(program.inputs), [()] * len(program.outputs))
-        self._pack, self._read = packing(self.inputs), reading(self.outputs)
+        self._pack = packing(self.inputs)
 
     @cached_property
     def call(self) -> Callable[..., tuple[Value, ...]]:
         """The Python function that computes the program: from its inputs to a tuple; arrays are contiguous."""
-        pack, compute, read = self._pack, self._compute, self._read
-        return lambda *values: compute(pack(*values), read)
+        pack, compute = self._pack, self._compute
+        return lambda *values: compute(pack(*values))
 
     def shortcut(self, ask: Callable[..., Any], known: Sequence[Any] | None, is_single: bool) -> Callable[..., Any]:
         """The same, to the first output and a tuple of the rest, or with `is_single` to a tuple of all.
@@ -111,7 +110,7 @@ class Native:
         Where its arguments are not numbers and arrays of its shapes, or not those `known` (any if None), it calls `ask`
         with them.
         """
-        pack, compute, read = strictly_packing(self.inputs), self._compute, self._read
+        pack, compute = strictly_packing(self.inputs), self._compute
         expected = None if known is None else self._pack(*known)
 
         def call(*values: Any) -> Any:
@@ -121,14 +120,14 @@ class Native:
                 return ask(*values)
             if expected is not None and given != expected:
                 return ask(*values)
-            found = compute(given, read)
+            found = compute(given)
             return found if is_single else (found[0], found[1:])
 
         return call
 
     @cached_property
-    def _compute(self) -> Callable[[bytes, Callable[[Any], Any]], Any]:
-        return buffered(self._engine, "compute", 8 * len(self.program.outputs))
+    def _compute(self) -> Callable[[bytes], Any]:
+        return buffered(self._engine, "compute", 8 * len(self.program.outputs), partial(reading, self.outputs))
 
     @cached_property
     def _engine(self) -> Any:
@@ -193,23 +192,23 @@ class Native:
         return module([code], "\n".join(lines))
 
 
-def buffered(engine: Any, name: str, size: int) -> Callable[[bytes, Callable[[Any], Any]], Any]:
-    """A function of an engine, called with packed inputs, and a function that reads the buffer of so many bytes.
+def buffered(engine: Any, name: str, size: int, reading: Callable[[Any], Callable[[], Any]]) -> Callable[[bytes], Any]:
+    """A function of an engine, called with packed inputs; `reading` makes what reads a buffer of so many bytes.
 
     Each call has its own buffer while it runs, so that threads may call at the same time.
     """
     run = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)(engine.get_function_address(name))
-    pool: list[tuple[Any, int]] = []
+    pool: list[tuple[int, Callable[[], Any]]] = []
 
-    def compute(given: bytes, read: Callable[[Any], Any], engine: object = engine) -> Any:
+    def compute(given: bytes, engine: object = engine) -> Any:
         try:
-            buffer, address = pool.pop()
+            address, read = pool.pop()
         except IndexError:
             buffer = (ctypes.c_char * size)()
-            address = ctypes.addressof(buffer)
+            address, read = ctypes.addressof(buffer), reading(buffer)  # which keeps the buffer
         run(given, address)
-        found = read(buffer)
-        pool.append((buffer, address))
+        found = read()
+        pool.append((address, read))
         return found
 
     return compute
@@ -285,17 +284,28 @@ class Decisions:
         self.paths, self.members = paths, paths.members
         checks = [check for number in paths.members for check in programs[number].program.checks]
         self.has_doubts = any(one.read is regular for one in checks)  # a path not known may be one of other numbers
-        first, outputs = programs[0], {number: programs[number].outputs for number in self.members}
+        first, self._outputs = programs[0], {number: programs[number].outputs for number in self.members}
         self._pack = packing([()] * len(first.program.inputs) if first.shapes is None else first.shapes[0])
-        self._size = max([sum(map(size_of, shapes)) for shapes in outputs.values()])  # of results, before their number
+        counts = [sum(map(size_of, shapes)) for shapes in self._outputs.values()]
+        self._size = max(counts)  # of results, before their number
         self.text, self.length = self._written(paths)
         self._engine = compiled(self.text, self.length < LONG)
-        self._compute = buffered(self._engine, "decide", 8 * (self._size + 1))
-        self._read = _reading({number: reading(shapes) for number, shapes in outputs.items()}, 8 * self._size)
+        self._compute = buffered(self._engine, "decide", 8 * (self._size + 1), self._reading)
 
     def along(self, values: tuple[Any, ...]) -> tuple[int, tuple[Value, ...]] | None:
         """The number of the specialisation that holds, and its outputs; None where none of these does."""
-        return self._compute(self._pack(*values), self._read)  # type: ignore[no-any-return]
+        return self._compute(self._pack(*values))  # type: ignore[no-any-return]
+
+    def _reading(self, buffer: Any) -> Callable[[], Any]:
+        """The function that gives the number at the end, and the results of that path; None where it is not known."""
+        parts = {number: reading(shapes, buffer) for number, shapes in self._outputs.items()}
+        last = np.ndarray((), np.int64, buffer, 8 * self._size).item
+
+        def read() -> Any:
+            number = last()
+            return None if number == UNKNOWN else (number, parts[number]())
+
+        return read
 
     def which(self, columns: Sequence[Array], threads: int | None) -> Any:
         """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
@@ -348,17 +358,6 @@ class Decisions:
 def _returned(number: int) -> str:
     """The end of a path: its number, behind its results."""
     return f"  store i64 {number}, ptr %number\n  ret void"
-
-
-def _reading(parts: Mapping[int, Callable[[Any], tuple[Value, ...]]], end: int) -> Callable[[Any], Any]:
-    """The function from a buffer to the number at its end, and the results of that path; None where it is not known."""
-    number_at = struct.Struct("q").unpack_from
-
-    def read(buffer: Any) -> Any:
-        (number,) = number_at(buffer, end)
-        return None if number == UNKNOWN else (number, parts[number](buffer))
-
-    return read
 
 
 class Branches(Loops):

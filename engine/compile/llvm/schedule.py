@@ -32,7 +32,7 @@ from agrad.engine.compile.paths import Paths, straight
 from agrad.engine.compile.symbols import UnwrittenError
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
-from agrad.engine.values import Shape, size_of
+from agrad.engine.values import Shape, np, size_of
 
 _MOST = 48  # rows and columns of small matrices: the products of larger ones take BLAS less time
 
@@ -80,7 +80,9 @@ class Schedule:
                 return "kernel"
         if len(shapes) == 1 and step.op.sums is not None and shapes[0] and size_of(shapes[0]):
             axes, divisor = step.op.sums(shapes[0], step.attrs)
-            self.sums[slot] = stages.Sum(slot, step.operands[0], stages.kept_strides(shapes[0], axes), 0, divisor)
+            kept = stages.strides_of(tuple([1 if axis in axes else length for axis, length in enumerate(shapes[0])]))
+            strides = tuple([0 if axis in axes else stride for axis, stride in enumerate(kept)])
+            self.sums[slot] = stages.Sum(slot, step.operands[0], strides, 0, divisor)
             return "sum"
         if slot in self.systems and step.op is OPS["solve"]:
             return "solve"
@@ -117,8 +119,9 @@ class Schedule:
         if view is None:
             return False
         wide = [stride for stride, length in zip(view.strides, shape, strict=True) if length > 1]
-        if view.table is not None or (wide and wide[-1] != 1) or not stages.is_injective(view, shape):
-            self.scatters[slot] = stages.View(slot, 0, stages.strides_of(shape), stages.places(view, shape))
+        places = stages.places(view, shape)
+        if view.table is not None or (wide and wide[-1] != 1) or np.bincount(places.ravel()).max() > 1:
+            self.scatters[slot] = stages.View(slot, 0, stages.strides_of(shape), places)
             return True
         self.sums[slot] = stages.Sum(slot, step.operands[0], view.strides, view.offset)
         return True

@@ -47,12 +47,6 @@ def strides_of(shape: Shape) -> Shape:
     return tuple([size_of(shape[axis + 1 :]) for axis in range(len(shape))])
 
 
-def kept_strides(space: Shape, axes: Sequence[int]) -> Shape:
-    """The strides of a dense result along the axes of the operand: 0 along those that are summed up."""
-    kept = tuple([1 if axis in axes else length for axis, length in enumerate(space)])
-    return tuple([0 if axis in axes else stride for axis, stride in enumerate(strides_of(kept))])
-
-
 def moved(op: Op, base: View, shape: Shape, result: Shape, attrs: dict[str, Any]) -> View | None:
     """The result of an operation on a view of a shape as a view of the same; None if it does more than move entries.
 
@@ -84,11 +78,6 @@ def _order(op: Op, shapes: Sequence[Shape], attrs: dict[str, Any]) -> Places | N
         return None
     order = found.astype(np.int64)
     return order if np.array_equal(applied(mixed), mixed[order]) else None
-
-
-def is_injective(view: View, shape: Shape) -> bool:
-    """Whether no two entries of a view of this shape lie in one place."""
-    return bool(np.bincount(places(view, shape).ravel()).max() == 1)
 
 
 def places(view: View, shape: Shape) -> Places:

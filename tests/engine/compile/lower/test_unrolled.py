@@ -10,6 +10,7 @@ from rows import by_name, each
 from transcript import sections
 
 import agrad.engine as ag
+from agrad.engine.compile.llvm import target
 from agrad.engine.compile.scalarise import Unexpanded, unrolled
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
@@ -97,3 +98,27 @@ def test_what_has_no_expansion_is_named():
 def test_what_would_be_too_long():
     program = trace(lambda x: ag.softmax(x), [np.arange(100.0)], ["x"])
     assert unrolled(program, 100) is None
+
+
+@pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
+@each(
+    "f",
+    [
+        lambda x: ag.max(x),
+        lambda x: ag.min(x * x) - ag.max(x),
+        lambda x: ag.sum(ag.sort(x) * x),
+        lambda x: ag.sum(ag.cumprod(x)) + ag.std(x),
+        lambda x: ag.max(x) * ag.sum(ag.solve(ag.eye(4) + x[:, None] * x, x)),
+        lambda x: ag.sum(ag.max(x[:, None] * x, axis=0)),
+    ],
+)
+def test_small_arrays_become_numbers_after_they_are_differentiated(f):
+    points = [[1.0, -2.0, 3.0, 0.5], [-0.0, 0.0, -0.0, 0.0], [0.5, 2.0, 2.0, -0.5], [math.nan, 1.0, 2.0, 0.0]]
+    plain, native = (ag.compile(f, np.arange(4.0), backend=backend) for backend in ("python", "llvm"))
+    for x in map(np.array, points):
+        for one in ("value", "grad", "hessian"):
+            expected, found = getattr(plain, one)(x), getattr(native, one)(x)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+            if one == "value":
+                assert np.signbit(found) == np.signbit(expected) or np.isnan(found)
+    assert "computed by machine code, as numbers" in native.explain()
