@@ -31,7 +31,7 @@ from agrad.grammar.reach import REACH, is_special
 from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import python
 from agrad.grammar.run.machine import Machine, given_to, restored
-from agrad.grammar.run.places import File, frames
+from agrad.grammar.run.places import File, innermost
 from agrad.grammar.run.python import SPECIAL
 from agrad.grammar.runtime import crossing, modules
 from agrad.grammar.runtime import python_builtins as builtins
@@ -142,7 +142,7 @@ class Python(builtins.Builtins, Machine):
         """The value of an expression that is a statement, which a prompt shows as Python's does."""
         if value is None:
             return
-        session, span = self.session, next(frames(sys._getframe(1))).f_code.co_filename.tree.span  # type: ignore[attr-defined]
+        session, span = self.session, innermost(sys._getframe(1)).f_code.co_filename.tree.span
         session.last = (value,)
         behind = span.source.text[span.end :]
         is_last = not re.sub(r"#.*", "", behind).strip()

@@ -34,7 +34,7 @@ from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.results import Noted, Printed, Quit, Shown, Written, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.run import code as codes
 from agrad.grammar.run.code import EXACT, HELPERS
-from agrad.grammar.run.places import THUNK, Local, Running, frames, place_of, raised
+from agrad.grammar.run.places import THUNK, Local, Running, frames, innermost, place_of, raised
 from agrad.grammar.runtime import attributes, notes, operations
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.operations import SEQUENCES, adapted, as_array, function_of, is_table, iterate, truth
@@ -128,7 +128,7 @@ class Machine:
         self.growth.next_round()
         context, file, limit = current(), code.co_filename, sys.getrecursionlimit()
         log, before = self._remembered(file.binds)  # type: ignore[attr-defined]
-        if next(frames(_getframe(1)), None) is None:
+        if innermost(_getframe(1)) is None:
             self.calling = self.expecting = 0  # a Ctrl-C may have come right after it was raised
         self.builtins[".stop"] = self.session.watch.polled
         script, context.script = context.script, self.running
@@ -172,7 +172,7 @@ class Machine:
 
     def evaluate(self, code: CodeType) -> Any:
         """Run the code of an expression in the scopes of the running statement."""
-        *inner, names = self.scopes_of(next(frames(sys._getframe(1)), None))
+        *inner, names = self.scopes_of(innermost(sys._getframe(1)))
         function = self.function(code, {**names, **inner[0]} if inner else names)
         return self._from_python(function)
 
@@ -250,10 +250,10 @@ class Machine:
         try:
             self.session.watch.look(self.in_use, node)
         except AgradError as error:
-            frame = next(frames(sys._getframe(1)), None)
+            frame = innermost(sys._getframe(1))
             if frame is not None:
                 place = place_of(frame)
-                loops = frame.f_code.co_filename.loops(place)  # type: ignore[attr-defined]
+                loops = frame.f_code.co_filename.loops(place)
                 error.labels.append(Label(loops[-1].span if loops else place))
             raise
 
@@ -276,7 +276,7 @@ class Machine:
 
     def running_scopes(self) -> tuple[dict[str, Any], ...]:
         """Where names are looked up by what runs."""
-        return self.scopes_of(next(frames(sys._getframe(1)), None))
+        return self.scopes_of(innermost(sys._getframe(1)))
 
     def places(self, args: Sequence[Any]) -> list[Any]:
         """Everything that refers to values: names, and the arguments of a call that begins."""
@@ -288,7 +288,7 @@ class Machine:
 
     def here(self) -> Span:
         """The place of the script."""
-        return place_of(next(frames(sys._getframe(1))))
+        return place_of(innermost(sys._getframe(1)))
 
     def iteration(self) -> str:
         """The counters of the loops that run."""
@@ -716,7 +716,7 @@ class Machine:
         except (AgradError, Quit):
             raise
         except Exception as error:
-            frame = next(frames(_getframe(1)))
+            frame = innermost(_getframe(1))
             raise self.session.python.worded(error, frame, place_of(frame), False) from None
 
     # Functions and calls
@@ -1056,7 +1056,7 @@ class Machine:
         if self.expecting >= _MOST_FROM_PYTHON:
             raise AgradError("limit", "this nests too deeply")
         inner = UndoLog(context.undo_log)
-        self.remember_names(inner, next(frames(_getframe(1))))
+        self.remember_names(inner, innermost(_getframe(1)))
         self.expecting += 1
         try:
             with scope(undo_log=inner, guard=context.guard):

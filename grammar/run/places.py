@@ -87,13 +87,18 @@ def place_of(frame: FrameType) -> Span:
     return found
 
 
-def frames(frame: FrameType | None = None) -> Iterator[FrameType]:
+def innermost(frame: FrameType | None) -> Any:
+    """The first of a frame and those that called it that is of a script; None if there is none."""
+    while frame is not None and type(frame.f_code.co_filename) is not File:
+        frame = frame.f_back
+    return frame
+
+
+def frames(frame: FrameType | None) -> Iterator[FrameType]:
     """The frames of scripts that run, the innermost first."""
-    inner = frame or sys._getframe(1)
-    while inner is not None:
-        if type(inner.f_code.co_filename) is File:
-            yield inner
-        inner = inner.f_back  # type: ignore[assignment]
+    while (frame := innermost(frame)) is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def raised(traceback: TracebackType | None) -> list[tuple[FrameType, Span]]:
@@ -120,23 +125,19 @@ class Running:
         node.code = node.place = None
         if node.seq > self.watch.due:
             self.look(node)
-        while frame is not None:
-            code = frame.f_code
-            if type(code.co_filename) is File:
-                node.code, node.place = code, interned(at := frame.f_lasti, at)
-                return
-            frame = frame.f_back
+        if (inner := innermost(frame)) is not None:
+            node.code, node.place = inner.f_code, interned(at := inner.f_lasti, at)
 
     @staticmethod
     def origin() -> Origin | None:
         """The expression that is being evaluated."""
-        frame = next(frames(sys._getframe(1)), None)
+        frame = innermost(sys._getframe(1))
         return None if frame is None else place_of(frame)
 
     @staticmethod
     def statement(begun: Origin | None) -> Origin | None:
         """The statement that is running."""
-        frame = next(frames(sys._getframe(1)), None)
+        frame = innermost(sys._getframe(1))
         if frame is None:
             return begun
         file: Any = frame.f_code.co_filename
