@@ -196,11 +196,11 @@ def cancel(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
     """Drop a number that is added and subtracted again."""
     for (whole, part), is_turned in ((operands, False), (operands[::-1], True)) if step.op is OPS["sub"] else ():
         made = new.made_by(whole)
-        if made is None or made[0].op.name not in ("add", "sub") or part not in made[1] or made[0].shape != ():
+        if made is None or made[0].op not in (OPS["add"], OPS["sub"]) or part not in made[1] or made[0].shape != ():
             continue
-        place = made[1].index(part)
-        if made[0].op.name == "add" or place == 0:
-            is_negative = (made[0].op.name == "sub") is not is_turned
+        place, is_sum = made[1].index(part), made[0].op is OPS["add"]
+        if is_sum or place == 0:
+            is_negative = is_sum is is_turned
             rest = made[1][1 - place]
             return share(new, replace(step, op=OPS["neg"]), (rest,)) if is_negative else rest
     return None

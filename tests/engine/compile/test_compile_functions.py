@@ -187,8 +187,8 @@ def test_the_automatic_backend_begins_in_python_and_changes():
 def test_what_there_is_no_machine_code_for_falls_back_and_says_so():
     if not target.binding():
         pytest.skip("needs llvmlite")
-    f = ag.compile(lambda x: ag.sum(ag.sort(x) * 2), [1.0, 2.0], backend="llvm")
-    assert f.value_and_grad([3.0, 4.0])[0] == 14.0
+    f = ag.compile(lambda x: ag.sum(ag.expm(ag.stack([x, x])) * 2), [1.0, 2.0], backend="llvm")
+    assert f.value_and_grad([0.0, 0.0])[0] == 4.0
     assert f.source().startswith("# no machine code: there is no loop over many entries in it")
 
 
