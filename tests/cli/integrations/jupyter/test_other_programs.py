@@ -25,7 +25,7 @@ OF_AGRAD = {
         "correlation",
     ],
     "var w = [1, 2]; check sum(w**3)": ["w[0]", "exact", "difference", "ok"],
-    "x = 1\n1 + nothing": ["cell 5, line 2", "nothing has no value"],
+    "x = 1\n[1, nothing]": ["cell 5, line 2", "nothing has no value"],
 }
 OF_PYTHON = {
     "import agrad as ag, agrad.engine.inspect.explain as e, inspect": [],
