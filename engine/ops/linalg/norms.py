@@ -42,7 +42,7 @@ def _scaled_power(x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) ->
 
 
 def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
-    """sign(x) (|x|/norm)**(p - 1), and 0 where x is 0: for a p above 1 so that each further derivative is right there."""
+    """sign(x) (|x|/norm)**(p - 1), and 0 where x is 0: for a p above 1 so that further derivatives are right."""
     share = power(ratio(absolute(x), widened(out, wide)), p - 1.0)
     at_zero = widened(g, wide) * ratio(power(x, p - 1.0), power(widened(out, wide), p - 1.0)) if p > 1.0 else 0.0
     return where(equal(x, 0.0), at_zero, widened(g, wide) * (sign(x) * share))
