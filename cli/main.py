@@ -275,7 +275,7 @@ def reading_input() -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise agrad.engine.errors.AgradError("file", f"cannot read <stdin>: {problem.strerror}") from None
+        raise agrad.engine.errors.AgradError("file", f"cannot read <stdin>: {problem.strerror or problem}") from None
 
 
 def write_text(path: str, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from copy import copy
 from glob import has_magic, iglob
 from itertools import islice
@@ -50,10 +50,12 @@ def open_table(
         raise unreadable(path, problem) from None
     if stream is None and (files or is_folder(path)):
 
-        def opened(file: str) -> Table:
-            if path == _STDIN:
-                return open_table(path, names, open(file, "rb"), form, kind=kind)
-            return open_table(file, names, None, form, fast=fast, kind=kind)
+        @contextmanager
+        def opened(file: str) -> Iterator[Table]:
+            with open(file, "rb") if path == _STDIN else nullcontext() as whole:
+                shown = path if whole else file
+                with closing(open_table(shown, names, whole, form, fast=fast, kind=kind)) as table:
+                    yield table
 
         return FolderTable(path, opened, files)
     if stream is None:
@@ -107,10 +109,12 @@ class FolderTable(Table):
 
     The folders of partitions, such as `year=2024`, are columns too. All files must have the columns of the first, in
     any order. Names that begin with `.` or `_` are skipped, as Hive and pyarrow's datasets skip them. `opened`: opens
-    one file; `files`: those, if known.
+    one file, for a `with`; `files`: those, if known.
     """
 
-    def __init__(self, path: str, opened: Callable[[str], Table], files: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: str, opened: Callable[[str], AbstractContextManager[Table]], files: Sequence[str] = ()
+    ) -> None:
         super().__init__(path)
         self.opened = opened
         self.files = [*files] or require_files(path)
@@ -121,7 +125,7 @@ class FolderTable(Table):
         self.sizes = [os.path.getsize(file) for file in self.files]
         self.size = self.total = sum(self.sizes)
         self.first = self.files[0]
-        with closing(opened(self.first)) as first:
+        with opened(self.first) as first:
             self.own, self.typed, self.nameless = list(first.names), first.typed, first.nameless
             self.unsure = first.unsure
         self.fixed = _partition(path, self.first)
@@ -134,7 +138,7 @@ class FolderTable(Table):
             fixed = _partition(self.path, file)
             if list(fixed) != list(self.fixed):
                 raise AgradError("file", f"{file} is in other partitions than {self.first}")
-            with closing(self.opened(file)) as table:
+            with self.opened(file) as table:
                 table.groups = self.groups  # of its only file
                 inside = self._inside(table, wanted, fixed)
                 for part in table.parts(inside):
@@ -153,7 +157,7 @@ class FolderTable(Table):
         """See Table."""
         is_number = data.csv_tables.Dialect().is_number
         fixed = {name for name, text in self.fixed.items() if name not in self.own and not is_number(text)}
-        with closing(self.opened(self.first)) as first:
+        with self.opened(self.first) as first:
             return first.texts() | fixed
 
     def _inside(self, table: Table, wanted: Wanted, fixed: dict[str, str]) -> Wanted:
