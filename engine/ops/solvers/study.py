@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
 from math import inf, isfinite, nan, nextafter, ulp
@@ -20,6 +21,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers import zeros
 from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of
 from agrad.engine.ops.solvers.jumps import Jumps, changes, is_smooth
+from agrad.engine.program.passes import prune
 from agrad.engine.program.scan import Body
 from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, format_number, np
@@ -31,6 +33,7 @@ _NEAR = (8.0 ** -np.arange(3.0, 13.0)).tolist()  # of its length: how near to a 
 _SAME = 1e-9  # of its length: places as near as that are one
 _BLURRED = 1e-6  # of it: derivatives as near as that to a cut may be rounding alone
 _TINY = 1e-300  # digits are lost below; beside a pole at 0, the function is infinite from here on
+_SINGULAR = {"div": 1, "reciprocal": 0, "log": 0}  # the operand that may not be 0
 _PRODUCTS = frozenset("exp mul div reciprocal pow square sigmoid erfc".split())  # small ones have lost digits
 _INSIDE = (0.5, 0.3, 0.71, 0.06, 0.93, 0.4, 0.6)  # of a range without a change of sign: where the sign is looked at
 _WORDS = "zeros", "extrema", "inflections"  # what zeros of the function and of its derivatives are
@@ -102,18 +105,30 @@ class _Studied:
         self.of = [partial(_number, Evaluated(one, same, ())) for one in self.bodies]
         self.length = ends[1] - ends[0]
         self.poles: list[float] = []
-        self.edges = self._apart(self._edges(), ())
+        self.edges = self._apart(chain(self._undefined(), self._edges()), ())
         self.tiny = self._apart(self._vanishing(), self.edges)
         self.kinks = self._apart(self._outcomes(), [*self.edges, *self.tiny])
         if len(self.cuts) > _PIECES:
             raise AgradError("domain", f"study: the function jumps, or ends, at more than {_PIECES} places here")
         inverse = self._all(derived(body, lambda y, *_: 1.0 / y[0]))
         self.found = {"poles": inverse, **dict(zip(_WORDS, map(self._all, self.bodies), strict=True))}
-        poles = [x if abs(x) > _TINY else 0.0 for x in sorted([*inverse.places, *inverse.broken]) if self._is_pole(x)]
+        poles = [
+            x if abs(x) > _TINY else 0.0
+            for x in sorted([*inverse.places, *inverse.broken, *self.edges])
+            if self._is_pole(x)
+        ]
         self.poles = [x for before, x in pairwise([-inf, *poles]) if x - before > _SAME * self.length]
         self.edges, self.kinks = (self._apart(places, self.poles) for places in (self.edges, self.kinks))
-        self.kinks += self._apart([*self.found["extrema"].broken, *self.found["zeros"].broken], self.cuts)
+        broken = [*self.found["extrema"].broken, *self.found["zeros"].broken]
+        self.kinks += self._apart((x for x in broken if not self._is_held(x, 0) or self._is_apart(x)), self.cuts)
         self.jumps = [x for x in self.kinks if self._is_held(x, 0)]
+        infinite = [x for x in np.linspace(*ends, _CELLS + 1).tolist() if abs(self.of[1](x)) == inf]
+        self.steep = self._apart([*infinite, *self.found["inflections"].broken], [*self.poles, *self.edges])
+        self.steep = [
+            x if abs(x) > _TINY else 0.0
+            for x in self.steep
+            if all(abs(self._limit(x, side, 1)) == inf for side in (-1, 1))
+        ]
 
     @property
     def cuts(self) -> list[float]:
@@ -125,7 +140,7 @@ class _Studied:
         found: list[float] = []
         for x in places:
             if not self._is_near(x, (*self.ends, *others, *found)):
-                found.append(x)
+                found.append(x + 0.0)
         return found
 
     def _is_near(self, x: float, others: Iterable[float], within: float = _SAME) -> bool:
@@ -166,6 +181,18 @@ class _Studied:
             return zeros.Zeros([], [], f"all of {_written(ends)}", True)
 
     # Where it is cut
+
+    def _undefined(self) -> Iterator[float]:
+        """Where there is no value because a number that is divided by, or of which there is a logarithm, is 0."""
+        body = self.bodies[0]
+        for step in body.program.steps:
+            if step.op.name in _SINGULAR and not step.shape:
+                part = prune(replace(body.program, outputs=(step.operands[_SINGULAR[step.op.name]],)))
+                with suppress(AgradError):  # of what is 0 all the way, or has no value
+                    found = zeros.zeros_of(
+                        derived(Body(part, body.sizes, body.example), lambda y, *_: y), self.same, self.ends
+                    )
+                    yield from (x for x in found.places if self.of[0](x) != self.of[0](x))
 
     def _edges(self) -> Iterator[float]:
         """Where a value begins or ends, as far as places in the interval tell."""
@@ -216,8 +243,19 @@ class _Studied:
             while (gap := self._unexplained(low, high)) > _SAME * size and low < (low + (high - low) / 2) < high:
                 middle = low + (high - low) / 2
                 low, high = max((low, middle), (middle, high), key=lambda part: self._unexplained(*part))
-            if gap > _BLURRED * size and inf not in (abs(self._limit(low, -1)), abs(self._limit(high, 1))):
+            if (
+                gap > _BLURRED * size
+                and self._is_apart(high)
+                and inf not in (abs(self._limit(low, -1)), abs(self._limit(high, 1)))
+            ):
                 yield high
+
+    def _is_apart(self, x: float) -> bool:
+        """Whether values differ as much farther from a place, where less rounding is divided by small numbers."""
+        before, after, low, high = (self._beside(x, side, which)[3:] for which in (0, 1) for side in (-1, 1))
+        explained = [near * self.length * (a + b) for near, a, b in zip(_NEAR[3:], low, high, strict=True)]
+        *gaps, last = (abs(b - a - slope) for a, b, slope in zip(before, after, explained, strict=True))
+        return not any(gap < last / 2 for gap in gaps[:3])
 
     def _unexplained(self, low: float, high: float) -> float:
         """How far values differ from the integral of the slope, by Simpson's rule."""
@@ -271,16 +309,20 @@ class _Studied:
         cuts, kinds = self.cuts, dict[float, list[str]]()
         roots, flat, bends = (self.found[word].places for word in _WORDS)
         flat, bends = ([x for x in places if not self._is_near(x, cuts, _BLURRED)] for places in (flat, bends))
-        for x in roots:
+        missing = [x for x in self.edges if not isfinite(self.of[0](x))]
+        for x in (x for x in roots if not self._is_near(x, missing, _BLURRED)):
             before, after = self._across(0, x, [*cuts, *roots])
             x = next((cut for cut in cuts if self._is_near(x, [cut])), x)
+            if x in self.jumps and self.of[0](x) and self.of[0](nextafter(x, -inf)):
+                continue  # a limit alone is 0
             kinds[x] = ["zero", "touching"] if before == after else ["zero"]
         for x in (*flat, *self._apart(self.kinks, self.jumps)):
             told, is_kink = _EXTREMA.get(self._across(1, x, [*cuts, *flat]), ""), x in self.kinks
             own = "corner" if is_kink and self._is_held(x, 1) else ""
             kinds.setdefault(x, []).extend(filter(None, ("" if is_kink and told == "saddle" else told, own)))
-        for x in bends:
-            before, after = self._across(2, x, [*cuts, *bends])
+        for x in (*bends, *self.steep):
+            before, after = self._across(2, x, [*cuts, *bends, *self.steep])
+            x = next((place for place in kinds if self._is_near(x, [place])), x)
             kinds.setdefault(x, []).extend(["inflection"] * ((before or 0) * (after or 0) < 0))
         holes = [x for x in self.edges if None not in self._across(0, x, cuts)]
         edges = [x for x in self.edges if x not in holes]
@@ -298,7 +340,7 @@ class _Studied:
 
     def _across(self, which: int, x: float, places: Iterable[float]) -> tuple[Any, Any]:
         """The signs of a function before and after a place, up to the next of these."""
-        bounds = sorted({*self.ends, *places, x})
+        bounds = sorted({*self.ends, *(place for place in places if not self._is_near(x, [place])), x})
         at = bisect_left(bounds, x)
         before = self._sign(which, bounds[at - 1], x) if at else None
         return before, self._sign(which, x, bounds[at + 1]) if at + 1 < len(bounds) else None
@@ -314,6 +356,8 @@ class _Studied:
                 kinds, limits = [*kinds, "no value"], []
             return Place(x, kinds, nan, nan, limits)
         slope = 0.0 if x in self.found["extrema"].places else nan if "corner" in kinds else slope
+        if self._is_near(x, self.steep) and (limit := self._limit(x, 1, 1)) == self._limit(x, -1, 1):
+            slope = limit
         if x in self.ends:
             side = 1 if x == self.ends[0] else -1
             limit, values = self._limit(x, side, 1), self._beside(x, side)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import pytest
 from rows import each
@@ -114,3 +115,18 @@ def test_a_histogram_counts(session: Session) -> None:
 def test_two_variables_have_two_names(session: Session) -> None:
     with pytest.raises(AgradError, match="`x` is given twice"):
         plotted("contour bowl(x, x) for x in -2..2, x in 0..1", session)
+
+
+@each("text", ["bowl(x, y)", "x*y", "sin(3*x)*cos(4*y)", "x + y", "exp(-x^2 - y^2)", "branch(x, y)"])
+def test_the_value_of_a_line_stands_on_it_and_covers_no_other_value(text: str, session: Session) -> None:
+    plot, _ = plotted(f"contour {text} {OVER}", session)
+    places = list(plot.inscriptions())
+    assert len(places) == len(plot.curves) > 3
+    shares = [
+        ((curve.x[at] + 2) / 4, (curve.y[at] + 1) / 2)
+        for curve, at in zip(plot.curves, places, strict=True)
+        if at is not None
+    ]
+    assert len(shares) == len(plot.curves)
+    assert all(0 < share < 1 for place in shares for share in place)
+    assert all(math.dist(*pair) > 0.05 for pair in combinations(shares, 2))
