@@ -58,8 +58,8 @@ def _solve(session: Session, call: Call) -> None:
     if len(where) != len(names):
         starts = f"{len(where)} starting point{'s' if len(where) > 1 else ''}"
         raise call.wrong("arity", f"solve: {starts} for {len(names)} unknowns")
-    starts = [*map(as_array, given)]
-    begin = starts if is_system else starts[0]
+    begins = [*map(as_array, given)]
+    begin = begins if is_system else begins[0]
     found, problem = root_of(lambda *xs: as_array(function(*xs)), begin, "solve", is_system)
     for name, value in zip(names, found if is_system else [found], strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
