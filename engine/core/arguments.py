@@ -81,11 +81,14 @@ def small(name: str, what: str, value: Any) -> int:
     return number
 
 
-def number_of(name: str, what: str, value: Any) -> float:
-    """A plain number; AgradError of kind `type` for anything else, or for a value with a graph, which would be lost."""
+def number_of(name: str, what: str, value: Any, of_unit: bool = False) -> float:
+    """A plain number, in SI units where one `of_unit` is taken.
+
+    Raises AgradError of kind `type` for anything else, or for a value with a graph, which would be lost.
+    """
     if getattr(value, "requires_grad", False):
         raise AgradError("type", f"{name}: {what} must be a plain number without a derivative; use .detach()")
-    if Units.exist:
+    if Units.exist and not of_unit:
         units.quantity.plain_only([value], name)
     value = getattr(value, "value", value)
     if isinstance(value, bool | int | float):

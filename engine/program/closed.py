@@ -40,10 +40,12 @@ def closed_over(
     names: Sequence[str],
     elsewhere: str = "at another point",
     is_deep: bool = False,
+    has_units: bool = False,
 ) -> Closed:
     """Call a function once, on placeholders for some values. `what` is the name of the operation that calls it.
 
     `is_deep`: numbers that were computed from others by simple operations are computed anew inside.
+    `has_units`: these are inferred by the caller.
 
     Raises AgradError where the function changes something, draws random numbers, or does something that depends on
     the value of an argument.
@@ -79,7 +81,7 @@ def closed_over(
         outside = [*filter(is_outside, behind([y.node], links=links))]
         handles = [(node, node.known_handle()) for node in outside]  # through which a replay renews an array
         same = [bare(x, x.value if x.shape else None) if known is None else known for x, known in handles]
-        if Units.exist:
+        if Units.exist and not has_units:
             units.quantity.plain_only([y, *same], what)
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
         example = joined([vector_of(flat(x)) for x in same]) if same else np.zeros(0)

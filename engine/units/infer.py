@@ -67,6 +67,14 @@ class Inference:
         for node in behind(nodes, self.known):
             self.known[node] = self._of_node(node)
 
+    def quantity(self, value: Any) -> Quantity:
+        """What is known of a value, with a graph or without."""
+        node = getattr(value, "node", None)
+        if node is None:
+            return self._of_value(value)
+        self.of([node])
+        return self.known[node]
+
     def _of_node(self, node: Node) -> Quantity:
         unit = node.unit
         if unit is not None:
@@ -130,7 +138,7 @@ class Inference:
     def unit(self, node: Node) -> Unit:
         """The unit that a value is shown in. Raises AgradError where it is no single temperature, such as 2*20 °C."""
         found = self.known[node]
-        dim = self._solid(found)
+        dim = self.solid(found)
         if found.weight not in (0, 1):
             scale = found.shown.text if found.shown is not None else ""
             place = [Label(node.origin, f"has {float(found.weight):g} times the zero of {scale}")]
@@ -156,25 +164,25 @@ class Inference:
 
     def text(self, quantity: Quantity) -> str:
         """What unit a value has, in an error."""
-        dim = self._solid(quantity)
+        dim = self.solid(quantity)
         if quantity.shown is not None:
             return f"is in {quantity.shown.text}"
         return f"is in {si(dim).text}" if dim else "has no unit"
 
-    def _solid(self, quantity: Quantity) -> Powers:
+    def solid(self, quantity: Quantity) -> Powers:
         """The dimension of a value without what is unknown of it."""
         return {name: power for name, power in self.reduced(quantity.dim).items() if type(name) is not int}
 
     def _not_a_number(self, node: Node, place: int, found: Quantity) -> AgradError:
         """The error for an operand that has a unit where a number is needed."""
         assert node.op is not None
-        word, text, fixes, facts = named(self._solid(found)), _text(node, place), list[str](), None
+        word, text, fixes, facts = named(self.solid(found)), _text(node, place), list[str](), None
         if node.op.name == "pow":
             of_base = place == 0
             message = f"a power of {word} needs a constant exponent" if of_base else f"an exponent is no {word[2:]}"
         else:
             message = f"{node.op.name} takes a number, not {word}"
-            unit = found.shown or si(self._solid(found))
+            unit = found.shown or si(self.solid(found))
             fixes = [Hint(f"x/(1 {unit.text})   is a number")]
             facts = Instead(text, (f"{text if text.isidentifier() else f'({text})'}/(1 {unit.text})",))
         labels = [Label(_origin(node, place), f"{text} {self.text(found)}")]
@@ -187,7 +195,7 @@ class Inference:
         if letters[place] == "1":
             return self._not_a_number(node, place, last)
         pair = [operands[first], last]
-        words = [named(self._solid(x)) for x in pair]
+        words = [named(self.solid(x)) for x in pair]
         done = _DONE.get(what, f"go together in {what}")
         message = f"{words[0]} and {words[1]} cannot {done}"
         labels = [Label(node.origin, "here")]
@@ -196,7 +204,7 @@ class Inference:
         fixes, facts = [], None
         for at, other, one in ((first, pair[1], pair[0]), (place, pair[0], pair[1])):
             if not self.reduced(one.dim) and type(node.inputs[at]) is float:
-                unit = other.shown or si(self._solid(other))
+                unit = other.shown or si(self.solid(other))
                 fixes.append(Hint(f"{_text(node, at)} {unit.text}"))
                 facts = Instead(_text(node, at), (f"{_text(node, at)} {unit.text}",))
         return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))

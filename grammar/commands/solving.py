@@ -53,12 +53,13 @@ def _solve(session: Session, call: Call) -> None:
     word, given = next(iter(call.options.items()), ("", ()))
     where, is_system = [plain(call, "where to start", value) for value in given], len(names) > 1
     if word != "from":
-        _solve_everywhere(session, call, function, [number_of("solve", "an end", x) for x in where])
+        _solve_everywhere(session, call, function, list(map(as_array, given)))
         return
     if len(where) != len(names):
         starts = f"{len(where)} starting point{'s' if len(where) > 1 else ''}"
         raise call.wrong("arity", f"solve: {starts} for {len(names)} unknowns")
-    begin = where if is_system else where[0]
+    begins = [*map(as_array, given)]
+    begin = begins if is_system else begins[0]
     found, problem = root_of(lambda *xs: as_array(function(*xs)), begin, "solve", is_system)
     for name, value in zip(names, found if is_system else [found], strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
@@ -89,7 +90,7 @@ def _equation(call: Call, session: Session) -> Closure:
     return Closure(found, (), session.machine, function.scopes)
 
 
-def _solve_everywhere(session: Session, call: Call, function: Closure, ends: Sequence[float]) -> None:
+def _solve_everywhere(session: Session, call: Call, function: Closure, ends: Sequence[Any]) -> None:
     """All roots of an equation, as a list, or as a number where there is one."""
     names, typed = function.definition.parameters, call.operand(0).span.text
     if len(names) > 1 or isinstance(function.definition.tree, ast.List):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from math import prod
 from typing import Any
 
@@ -28,9 +29,17 @@ def argument_names(f: Any) -> list[str]:
 
 
 def function_of(
-    what: str, f: Any, shapes: Sequence[Shape], start: Array, wanted: Shape | None = None, is_deep: bool = False
+    what: str,
+    f: Any,
+    shapes: Sequence[Shape],
+    start: Array,
+    wanted: Shape | None = None,
+    is_deep: bool = False,
+    known: Any = None,
 ) -> tuple[Body, Any, Shape]:
     """A function of several values as one of a vector of their entries; what it uses; the shape of its result.
+
+    `known`: the units of its arguments, a `units.function.Function`; without it there must be none.
 
     Raises AgradError as `closed_over` does, of kind `type` where the result is no number or array, and of kind `shape`
     where it has not as many entries as the shape that is `wanted`.
@@ -42,7 +51,9 @@ def function_of(
 
     def called(_: Tensor, x: Tensor) -> Tensor:
         try:
-            y = f(*split(x, shapes))
+            given = split(x, shapes)
+            with known.given(given) if known is not None else nullcontext():
+                y = f(*given)
         except TypeError as problem:
             if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
                 raise  # from inside of the function
@@ -50,10 +61,12 @@ def function_of(
         y = returned(what, operand(y) if isinstance(y, list) else y)
         shape.append(y.shape)
         made: Tensor = flat(y)
+        if known is not None:
+            known.infer(y)
         return made
 
     state = np.zeros(0)  # of a loop, which a function alone has not
-    found = closed_over(what, called, [state, start], ("state", "x"), is_deep=is_deep)
+    found = closed_over(what, called, [state, start], ("state", "x"), is_deep=is_deep, has_units=known is not None)
     if wanted is not None and prod(shape[0]) != prod(wanted):
         shapes_of = f"{format_shape(shape[0])}, and one of shape {format_shape(wanted)} is needed"
         raise AgradError("shape", f"{what}: the function gives a result of shape {shapes_of}")
@@ -62,7 +75,10 @@ def function_of(
     if is_deep:  # so that distances from a place are exact
         program = optimised(rewritten(program, cancel), again=True)
     body = Body(program, sizes, (state, start, found.example))
-    return body, joined([flat(x) for x in found.same]) if found.same else np.zeros(0), shape[0]
+    same = joined([flat(x) for x in found.same]) if found.same else np.zeros(0)
+    if known is not None and len(found.same) > 1:
+        known.of_any(same)
+    return body, same, shape[0]
 
 
 def derived(

@@ -12,10 +12,11 @@ from itertools import pairwise
 from math import factorial, inf, isfinite, prod
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.autodiff.transforms import derivatives
 from agrad.engine.core.arguments import number_of, small, truth_of
 from agrad.engine.core.dispatch import in_family, operand
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import Node, Units
 from agrad.engine.core.op import OPS, Function
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError
@@ -69,25 +70,39 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     is_bracket = isinstance(x0, tuple)
     if is_bracket and len(x0) != 2:
         raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
-    ends = sorted(number_of(what, "an end of the bracket", end) for end in x0) if is_bracket else []
+    ends = sorted(number_of(what, "an end of the bracket", end, True) for end in x0) if is_bracket else []
     if not all(map(isfinite, ends)):
         raise AgradError("domain", f"{what}: the ends of a bracket are finite numbers")
     start, shape = _plain(ends[0] if is_bracket else x0)
-    body, same, _ = solvers.function.function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
+    shapes = [()] * len(start) if is_of_entries else [shape]
+    known = _units(*[[x] for x in x0] if is_of_entries else [x0 if is_bracket else [x0]], is_one=False)
+    body, same, _ = solvers.function.function_of(what, f, shapes, start, shape, known=known)
     problem = solvers.implicit.Problem(body, start, what, ends)
-    return reshape(solved(same, problem=problem), shape), problem
+    found = reshape(solved(same, problem=problem), shape)
+    if known is not None:
+        every = [known.of(x, of) for x, of in zip(found if is_of_entries else [found], known.arguments, strict=True)]
+        found = every if is_of_entries else every[0]
+    return found, problem
 
 
-def zeros_of(f: Any, ends: Sequence[float] = ()) -> tuple[list[Any], Any]:
+def _units(*given: Sequence[Any], is_one: bool = True) -> Any:
+    """The units of a function, where there are any."""
+    every = [[*map(operand, values)] for values in given] if Units.exist else []
+    return units.function.Function(*every, is_one=is_one) if Units.exist else None
+
+
+def zeros_of(f: Any, ends: Sequence[Any] = ()) -> tuple[list[Any], Any]:
     """All zeros of a function of one number, between two ends if there are any; and how they were sought.
 
     Raises AgradError of kind `domain` for ends that are not finite, and where a search is not possible.
     """
-    ends = sorted(ends)
-    body, same = _between("solve", f, ends)
+    known = _units(ends)
+    ends = sorted(number_of("solve", "an end", end, True) for end in ends)
+    body, same = _between("solve", f, ends, known)
     found = solvers.zeros.zeros_of(body, _plain(same)[0], ends)
     problems = [solvers.zeros.Root(body, *zero, tuple(ends)) for zero in zip(found.places, found.repeated, strict=True)]
-    return [reshape(solved(same, problem=problem), ()) for problem in problems], found
+    places = [reshape(solved(same, problem=problem), ()) for problem in problems]
+    return [known.of(x, known.arguments[0]) for x in places] if known is not None else places, found
 
 
 def study_of(f: Any, low: float, high: float) -> Any:
@@ -96,12 +111,12 @@ def study_of(f: Any, low: float, high: float) -> Any:
     return solvers.study.study(body, _plain(same)[0], (low, high))
 
 
-def _between(what: str, f: Any, ends: Sequence[float]) -> tuple[Any, Any]:
+def _between(what: str, f: Any, ends: Sequence[float], known: Any = None) -> tuple[Any, Any]:
     """A function of one number as a program, and what it uses. Raises AgradError for ends that are not finite."""
     if not all(map(isfinite, ends)):
         raise AgradError("domain", f"{what}: the ends of an interval are finite numbers")
     middle = np.array([ends[0] / 2 + ends[1] / 2 if ends else 1.0])
-    body, same, _ = solvers.function.function_of(what, f, [()], middle, ())
+    body, same, _ = solvers.function.function_of(what, f, [()], middle, (), known=known)
     return body, same
 
 
@@ -116,6 +131,8 @@ def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if not callable(x):
         return place_of_least(x, axis=axis, keepdims=keepdims)
 
+    if Units.exist:
+        units.quantity.plain_only([axis], "argmin")
     start, shape = _plain(axis)
     body, same, _ = solvers.function.function_of("argmin", x, [shape], start, ())
     return reshape(solved(same, problem=solvers.implicit.Minimum(body, start)), shape)
@@ -136,11 +153,13 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
+    _units([x for x in (a, b, at, near) if np.size(_plain(x)[0])])  # which refuses places of other units
     places = {*_plain(at)[0].tolist()}, {*_plain(near)[0].tolist()}
     apart = at if isinstance(at, (list, tuple)) else [at]
     inside = _inside([entry for x in map(operand, apart) for entry in _entries(x)], a, b)
     if any(isinstance(x, Tensor) and x.node.recorded for x in inside):
-        body, _, _ = solvers.function.function_of("integral", f, [()], _plain(inside[0])[0])
+        known = _units((a, b))
+        body, _, _ = solvers.function.function_of("integral", f, [()], _plain(inside[0])[0], known=known)
         if solvers.jumps.is_smooth(body.program):  # else a function has two values at an end
             return reduce(add, [_integrated(f, *pair, (set(), places[1])) for pair in pairwise([a, *inside, b])])
     return _integrated(f, a, b, places)
@@ -157,22 +176,30 @@ def _entries(x: Any) -> list[Any]:
 def _inside(places: Sequence[Any], a: Any, b: Any) -> list[Any]:
     """The numbers that are between two, in the order of the way from the one to the other."""
     low, high = (_plain(end)[0].item() for end in (a, b))
-    return sorted([x for x in places if min(low, high) < float(x) < max(low, high)], key=float, reverse=low > high)
+    return sorted([x for x in places if min(low, high) < _number(x) < max(low, high)], key=_number, reverse=low > high)
+
+
+def _number(x: Any) -> float:
+    """A place, in SI units."""
+    return float(getattr(x, "value", x))
 
 
 def _integrated(f: Any, a: Any, b: Any, places: Any, away: str = "") -> Any:
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
-    finite = np.isfinite(ends)
+    finite, known = np.isfinite(ends), _units((a, b))
     start = np.array([np.sum(ends[finite] / max(np.sum(finite), 1))])
-    body, same, shape = solvers.function.function_of("integral", f, [()], start, is_deep=bool(away))
+    body, same, shape = solvers.function.function_of("integral", f, [()], start, is_deep=bool(away), known=known)
     z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
+    if known is not None and isinstance(z, Tensor):
+        known.of_any(z)
     moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
     if moving.any() and not any(places) and solvers.integration.moves_singularity(body, ends[moving], same):
         with suppress(AgradError):  # which the integral itself tells of in places that were typed
             return _from_ends(f, a, b, finite)
     problem = solvers.integration.Integrand(body, finite, moving, places, away=away)
     found = reshape(solved(z, problem=problem), shape)
-    problem.say()
+    found = found if known is None else known.of(found, known.product())
+    problem.say("" if known is None else units.unit.si(known.work.solid(known.product())).text)
     return found
 
 

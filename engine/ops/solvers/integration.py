@@ -99,11 +99,11 @@ class Integrand:
             _check(found, z, copy(self.of))
         return found
 
-    def say(self) -> None:
+    def say(self, unit: str = "") -> None:
         """Say the error of each entry, in powers of 10: its digits depend on how numbers were rounded."""
         for _, error, is_seen in self.areas:
             if is_seen:
-                tell(f"integral: the error is below 1e{ceil(log10(error)) if error > 0.0 else -300}")
+                tell(f"integral: the error is below 1e{ceil(log10(error)) if error > 0.0 else -300} {unit}".rstrip())
             else:
                 tell("integral: the function is 0 wherever it was looked at; near= tells where it is not")
 
