@@ -486,7 +486,7 @@ class _Generator(Nodes):
             given = [ast.Tuple(one.items, span=one.span) if isinstance(one, ast.List) else one for one in given]
             given = [one.changed(apart="tuple") if isinstance(one, ast.Each) else one for one in given]
         of_unknown = isinstance(function, ast.Name) and called in OF_FUNCTIONS and len(node.arguments) > 1
-        if of_unknown and not isinstance(given[0], ast.Name):
+        if of_unknown and not isinstance(given[0], ast.Name | ast.Lambda):
             values = [self.of_unknown(given[0]), *self.each_of(given[1:], level)]
         else:
             values = self.each_of(given, level)
@@ -534,7 +534,8 @@ class _Generator(Nodes):
     def of_unknown(self, node: Any) -> Any:
         """What follows `root(`: an expression with one name that has no value, as in root(x**2 - 2, 1)."""
         names = tuple(dict.fromkeys(name.id for name in ast.loads(node)))
-        own = tuple([name for name in names if self.is_own(name)])
+        read = dict.fromkeys(name.id for name in ast.loads(node, inside=True))  # also in functions in it
+        own = tuple([name for name in read if self.is_own(name)])
         values = [self.thunk(ast.Name(name, span=node.span)) for name in own]
         return self.do("of_unknown", (node, names, own), values, node.span)
 

@@ -216,3 +216,27 @@ def test_each_of_several_roots_is_a_value_of_the_graph():
 )
 def test_an_equation_that_has_no_answer_is_refused(text, expected):
     assert expected in str(error(text))
+
+
+# What is given to a solver within a function of T, and its value where T is 2.
+OF_PARAMETERS = {
+    "integral(x*T, 0, 1)": 1.0,
+    "integral(lambda x: x*T, 0, 1)": 1.0,
+    "integral(lambda x: integral(lambda y: x*y*T, 0, x), 0, T)": 4.0,
+    "integral(t*grad(lambda x: x*x*T)(1), 0, 1)": 2.0,
+    "integral(t*sum([T*u for u in [1, 2]]), 0, 1)": 3.0,
+    "sum([integral(lambda x: x*T*k, 0, 1) for k in [1, 2]])": 3.0,
+    "root(lambda x: x*x - T, 1)": 2.0**0.5,
+    "root(x*x - integral(lambda y: T*y, 0, 1), 1)": 1.0,
+    "argmin(lambda x: (x - T)**2, 1)": 2.0,
+    "taylor(lambda x: sin(T*x), 0, 3)[1]": 2.0,
+    "(lambda c: integral(t*grad(lambda x: x*T*c)(1), 0, 1))(T)": 2.0,
+}
+
+
+@pytest.mark.parametrize("before", ["", "T = 7; k = 9; c = 3; u = 5"])
+def test_a_function_given_to_a_solver_has_the_parameters_around_it(before):
+    for text, value in OF_PARAMETERS.items():
+        session = Session()
+        session.run(f"{before}\ndef h(T) = {text}")
+        assert session.evaluate("float(h(2))") == pytest.approx(value, rel=1e-9), text
