@@ -462,13 +462,32 @@ _SPECIAL = (
 )
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: Any = None, **keywords: Any) -> Any:
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: Any = None,
+    context_fn: Any = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **keywords: Any,
+) -> Any:
     """What a function gives, computed again for the derivative, so that its graph takes no memory meanwhile."""
+    if keywords and use_reentrant:
+        raise ValueError(f"Unexpected keyword arguments: {','.join(keywords)}")
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     return function(*args, **keywords)
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, **_: Any) -> Any:
-    """The same of functions that are called one after the other."""
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: Any = None, preserve_rng_state: bool = True, **more: Any
+) -> Any:
+    """The same of functions that are called one after the other, of which each segment has as many."""
+    if more:
+        raise ValueError(f"Unexpected keyword arguments: {','.join(more)}")
+    range(0, segments, len(functions) // segments)  # refuses more segments than functions, 0 and what is no number
     for one in functions:
         input = one(input)
     return input

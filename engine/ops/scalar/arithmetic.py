@@ -148,7 +148,7 @@ remainder: Function = division(
     "remainder",
     units="a, a -> a",
     scalar=operator.mod,
-    rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * floor_divide(x, y))},
+    rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * OPS["stop"].call(floor_divide(x, y)))},
     kinks=(
         Kink(
             "x % y, also where it jumps",

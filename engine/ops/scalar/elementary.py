@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.dispatch import in_family
-from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy, flat, onward
+from agrad.engine.core.op import OPS, Domain, Failure, Function, Kink, Remedy, flat, onward
 from agrad.engine.ops.scalar.arithmetic import JUMPS, QUOTIENT_BY_ZERO, div, division
 from agrad.engine.values import np
 
@@ -335,7 +335,7 @@ fmod: Function = division(
     family=FAMILY,
     scalar=math.fmod,
     array=numpy_function("fmod"),
-    rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * trunc(x / y))},
+    rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * OPS["stop"].call(trunc(x / y)))},
     kinks=(
         Kink(
             "fmod(x, y), also where it jumps",
