@@ -487,9 +487,8 @@ def format_uncertain(value: float, u: float, precision: int | None = 10, digits:
     from decimal import Context, Decimal  # here, since few values are uncertain
 
     rounding = "two" if digits else ROUNDING[-1]()
-    first, _, power = f"{u:.9e}".partition("e")
-    if rounding == "pdg" and first >= "9.5":
-        u = float(f"1e{int(power) + 1}")
+    if rounding == "pdg" and f"{u:.9e}" >= "9.5":
+        u = float(f"1e{int(f'{u:.9e}'[12:]) + 1}")
     digits = digits or ROUNDINGS[rounding](u)
     place = Decimal(f"{u:.{digits - 1}e}").adjusted() - digits + 1  # of the last digit
     rounded = [Decimal(x).quantize(Decimal(1).scaleb(place), context=Context(prec=700)) for x in (value, u)]
