@@ -2,7 +2,7 @@
 # make test     runs all tests but the long ones, in build/venv-test, which has all extras (PYTHON=python3.13: with that Python)
 # make long     runs the long tests: random programs, millions of nodes, killed clusters, whole lessons
 # make check    runs lint, the format check, strict types, and make test
-# make beside   runs the tests that compare with PyTorch and pint, in build/venv-beside, if PyTorch can be installed here
+# make beside   runs the tests that compare with PyTorch, pint and uncertainties, in build/venv-beside, if PyTorch can be installed here
 # make bounds   runs make test with the lowest versions of the dependencies that pyproject.toml allows
 # make explore  runs the property tests, the fuzz claims and the comparisons with new random cases (CASES=200000: more)
 # make mutants  counts the small faults that make test notices (CHOSEN=: that all tests do); it writes into the sources
@@ -26,7 +26,7 @@ CHOSEN ?= -m 'not long'
 PARALLEL := --numprocesses auto --dist worksteal
 PYTEST = $(TESTS)/bin/python -m pytest -q --durations=10 $(PARALLEL)
 BESIDE := build/venv-beside$(SUFFIX)
-TORCH = $(shell grep -rlE '(importorskip|find_spec).("torch|"mpmath|"pint|USUAL)' tests --include='test_*.py')
+TORCH = $(shell grep -rlE '(importorskip|find_spec).("torch|"mpmath|"pint|"uncertainties|USUAL)' tests --include='test_*.py')
 PROPERTIES = $(shell grep -rl '@given' tests --include='test_*.py') tests/fuzz
 DIST := build/venv-dist$(SUFFIX)
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check

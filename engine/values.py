@@ -472,7 +472,7 @@ ROUNDING: list[Callable[[], str]] = [lambda: "two"]
 ROUNDINGS: dict[str, Callable[[float], int]] = {
     "two": lambda u: 2,
     "one": lambda u: 1,
-    "pdg": lambda u: 1 if "3.55" <= f"{u:.2e}"[:4] <= "9.49" else 2,
+    "pdg": lambda u: 1 if "3.55" <= f"{u:.9e}"[:4] <= "9.49" else 2,
 }
 
 
@@ -487,8 +487,8 @@ def format_uncertain(value: float, u: float, precision: int | None = 10, digits:
     from decimal import Context, Decimal  # here, since few values are uncertain
 
     rounding = "two" if digits else ROUNDING[-1]()
-    if rounding == "pdg" and f"{u:.2e}" >= "9.5":
-        u = float(f"{u:.0e}")
+    if rounding == "pdg" and f"{u:.9e}" >= "9.5":
+        u = float(f"1e{int(f'{u:.9e}'[12:]) + 1}")
     digits = digits or ROUNDINGS[rounding](u)
     place = Decimal(f"{u:.{digits - 1}e}").adjusted() - digits + 1  # of the last digit
     rounded = [Decimal(x).quantize(Decimal(1).scaleb(place), context=Context(prec=700)) for x in (value, u)]

@@ -25,6 +25,7 @@ from sessions import said
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
+from agrad.engine.values import format_uncertain
 from agrad.grammar.session.session import Session
 
 uncertainties = pytest.importorskip("uncertainties")
@@ -233,3 +234,10 @@ def test_what_is_not_finite_is_told_as_there():
         mine, other = ag.uncertain(value, u) * 2.0, uncertainties.ufloat(value, u) * 2.0
         assert float(mine) == pytest.approx(other.nominal_value, nan_ok=True)
         assert ag.uncertainty(mine) == pytest.approx(other.std_dev, nan_ok=True)
+
+
+def test_the_rule_of_the_particle_data_group_looks_at_three_digits_without_rounding_them(monkeypatch):
+    monkeypatch.setattr("agrad.engine.values.ROUNDING", [lambda: "pdg"])
+    for u in (0.1, 0.354, 0.3549, 0.35499, 0.355, 0.8, 0.949, 0.9494, 0.95, 0.9949, 0.095, 3.549):
+        other = f"{uncertainties.ufloat(12.345678, u)}"
+        assert format_uncertain(12.345678, u) == other.replace("+/-", " ± "), u
