@@ -11,7 +11,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.graph import collect, reachable
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError, Note
+from agrad.engine.errors import AgradError, Hint, Instead, Note
 from agrad.engine.values import format_shape, np
 from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
 
@@ -89,6 +89,10 @@ def prime(value: Any, order: int) -> Any:
 
         made.__name__ = f"{getattr(value, '__name__', 'f')}{chr(39) * order}"
         return made
+    if isinstance(value, Tensor) and len(value.shape) == 2:
+        facts = Instead(f"{value.node.name}'", (f"{value.node.name}.T",)) if value.node.name else None
+        message = "' is a derivative here, and this is a matrix, whose transpose is .T"
+        raise AgradError("type", message, fixes=[Hint("transpose(…)")], facts=facts)
     nodes = collect([value.node]) if isinstance(value, Tensor) else []
     leaves = [node for node in nodes if node.op is None and node.requires_grad]
     if len(leaves) != 1 or value.shape:
