@@ -387,11 +387,11 @@ def _form(call: Call) -> str:
 
 
 def _show_budget(session: Session, call: Call, found: Any, form: str) -> None:
-    path, place = call.options.get("to"), call.option("to")
+    path = call.options.get("to")
     if path is None:
         session.emit(Estimated(found, form))
         return
-    write_text(beside(path, place.span if place is not None else None), f"{getattr(found, form)()}\n")
+    write_text(beside(path, None), f"{getattr(found, form)()}\n")
     session.emit(Printed(f"wrote {printable(path)}"))
 
 

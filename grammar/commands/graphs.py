@@ -375,7 +375,7 @@ def _export(session: Session, call: Call) -> None:
     except AgradError as problem:
         problem.labels = problem.labels or [Label(operand.span)]
         raise
-    write_text(beside(path, place.span if place is not None else None), text)
+    write_text(beside(path, None), text)
     session.emit(Printed(f"wrote {printable(path)}"))
 
 

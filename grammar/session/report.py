@@ -66,7 +66,7 @@ def save(session: Session, call: Call) -> None:
     """Write the report of a session to the file that `report "r.html"` names. Raises AgradError of kind `file`."""
     place = call.operand(0).span
     try:
-        made, path = writer(call.values[0]), beside(call.values[0], place)
+        made, path = writer(call.values[0]), beside(call.values[0], None)
         made(path, [*of_session(session), *closing(script(session.record.entries, os.path.dirname(path))[0])], "Report")
     except AgradError as problem:
         problem.labels = problem.labels or [Label(place)]

@@ -228,3 +228,12 @@ def test_a_picture_in_a_page_is_one_of_svg(session):
 
     (data,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', written(session, "r.html"))
     assert ET.fromstring(b64decode(data)).tag.endswith("svg")
+
+
+def test_paths_that_are_written_are_relative_to_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "of_script").mkdir()
+    lines = 'y = (5 ± 0.1)^2; budget y to "b.csv"; report "r.md"; var a = 2; b = a*a; export b to "e.c"; save "s.ag"'
+    (tmp_path / "of_script" / "s.ag").write_text(lines.replace("; ", "\n"))
+    monkeypatch.chdir(tmp_path)
+    Session().run('load "of_script/s.ag"')
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["b.csv", "e.c", "of_script", "r.md", "s.ag"]
