@@ -232,8 +232,8 @@ def test_a_picture_in_a_page_is_one_of_svg(session):
 
 def test_paths_that_are_written_are_relative_to_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "of_script").mkdir()
-    lines = 'y = (5 ± 0.1)^2; budget y to "b.csv"; report "r.md"; var a = 2; b = a*a; export b to "e.c"'
+    lines = 'y = (5 ± 0.1)^2; budget y to "b.csv"; var a = 2; b = a*a; export b to "e.c"'
     (tmp_path / "of_script" / "s.ag").write_text(lines.replace("; ", "\n"))
     monkeypatch.chdir(tmp_path)
     Session().run('load "of_script/s.ag"')
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["b.csv", "e.c", "of_script", "r.md"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["b.csv", "e.c", "of_script"]
