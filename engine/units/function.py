@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from agrad.engine.core.graph import Node
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.units.infer import Inference, Quantity
@@ -53,7 +54,7 @@ class Function:
     def infer(self, y: Any) -> None:
         """Infer what a call has given: of a list, each entry by itself where nothing is asked of all of them."""
         node = getattr(y, "node", None)
-        if node is not None and node.op is not None and node.op.name == "stack" and not self.is_one:
+        if node is not None and node.op is OPS["stack"] and not self.is_one:
             self.work.of([x for x in node.inputs if isinstance(x, Node)])
         else:
             self.result = self.work.quantity(y)

@@ -65,15 +65,13 @@ leaky_relu: Function = row(
     example="leaky_relu([-1, 2]) == [-0.01, 2]",
 )
 
-# The slopes of `elu` and `selu` have exp(-relu(-x)): their own derivative is 0 at 0 and for inf, as in PyTorch.
-
 elu: Function = row(
     "elu",
     "x; alpha=1.0",
     prepare=numbers("elu"),
     scalar=lambda x, alpha: x if x > 0.0 else alpha * math.expm1(x),
     array=lambda x, alpha: np.where(x > 0.0, x, alpha * np.expm1(x)),
-    rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(-relu(-x))))},
+    rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(x)))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"alpha": 0.5})),
     kinks=(Kink("elu at 0", "0", "1", "elu(0) == 0; grad(elu)(0) == 1"),),
     doc="x where it is positive, else alpha*(exp(x) - 1).",
@@ -89,7 +87,7 @@ selu: Function = row(
     "selu",
     scalar=lambda x: _SCALE * (x if x > 0.0 else _ALPHA * math.expm1(x)),
     array=lambda x: _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x)),
-    rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(-relu(-x))))},
+    rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(x)))},
     doc="The scaled elu of self-normalizing networks: 1.0507*elu(x, 1.6733).",
     derivative="1.0507 for positive x, else 1.7581*exp(x)",
     example="selu(1) ~= 1.0507009873554805",
