@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Source, Span
 from agrad.lazy import pattern
@@ -16,7 +17,10 @@ from agrad.lazy import pattern
 _QUOTED = r'"(?:\\.|[^"\\\n])*"|(?<![\w)\'])\'(?:\\.|[^\'\\\n])*\''
 _TYPED = pattern(rf"(?P<other>{_QUOTED}|#[^\n]*)|(?P<number>(?<!\w)\d+(?:[.,]\d+)*)|(?P<sign>[][(){{}};])")
 _SHOWN = pattern(rf"(?P<other>{_QUOTED})|(?P<number>(?<!\w)(?<!\d\.)\d+(?:\.\d+)+)|(?P<sign>[][(){{}},])")
-_UNCLEAR = pattern(rf"(?P<other>{_QUOTED}|#[^\n]*)|(?P<alone>\[\d+,\d+\])|(?P<number>(?<!\w)\d+(?:[.,]\d+)*)")
+_UNCLEAR = pattern(
+    rf"(?P<other>{_QUOTED}|#[^\n]*)|(?P<alone>\[\d+,\d+\])|(?P<called>\b[^\W\d]\w*)\((?P<given>\d+,\d+)\)|"
+    r"(?P<number>(?<!\w)\d+(?:[.,]\d+)*)"
+)
 _THOUSANDS = r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?"
 
 
@@ -60,10 +64,14 @@ def separated(text: str) -> str:
 def _refuse_others(text: str) -> None:
     """Raise AgradError for what may be one number or several, or one with marks of thousands."""
     for found in _UNCLEAR.finditer(text):
-        number = found["number"] or found["alone"] or ""
+        known = FUNCTIONS.get(found["called"] or "")  # that may take one number, or two, as max and log
+        is_either = known is not None and (known.signature.variadic or bool(known.signature.attributes))
+        number = found["number"] or found["alone"] or (found[0] if is_either else "")
         commas = number.count(",")
         if re.fullmatch(_THOUSANDS, number):
             readings = [number.replace(".", "")] + [number.replace(".", ",")] * (commas + number.count(".") == 1)
+        elif is_either:
+            readings = [number.replace(",", "; "), f"{found['called']}(({found['given']}))"]
         elif commas > 1 or (commas and "." in number):
             readings = [number.replace(",", "; "), number.replace(",", "").replace(".", ",")]
         elif found["alone"]:
@@ -73,6 +81,6 @@ def _refuse_others(text: str) -> None:
             continue
         fixes = [(text[: found.start()] + one + text[found.end() :]).strip() for one in readings]
         labels = [Label(Span(Source("typed", text), *found.span()))]
-        what = "one entry or two" if found["alone"] else "not one number"
+        what = "one entry or two" if found["alone"] else "of one number or two" if is_either else "not one number"
         message = f"{number} is {what}: the decimal mark is a comma, and `;` separates in brackets"
         raise AgradError("syntax", message, labels=labels, fixes=fixes)

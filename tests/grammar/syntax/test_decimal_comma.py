@@ -34,7 +34,7 @@ def test_numbers_and_entries_are_shown_with_commas(text, shown):
 
 @each("text, fixes", [
     ("1.000", ["1000", "1,000"]), ("1.234,5 + 1", ["1234,5 + 1"]), ("[1,2,3]", ["[1; 2; 3]", "[123]"]),
-    ("[1,2]", ["[1; 2]", "[1,2;]"]), ("A[1,0]", ["A[1; 0]"]),
+    ("[1,2]", ["[1; 2]", "[1,2;]"]), ("A[1,0]", ["A[1; 0]"]), ("log(8,2)", ["log(8; 2)", "log((8,2))"]),
 ])  # fmt: skip
 def test_what_is_one_number_or_several_is_refused_with_both(text, fixes):
     with pytest.raises(AgradError) as caught:
