@@ -313,11 +313,13 @@ def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dty
     dim = None if isinstance(dim, tuple | list) and not dim else dim
     if name == "prod" and isinstance(dim, tuple | list):
         raise TypeError("prod(): argument 'dim' must be int")
+    if name == "mean":
+        _floats(name, input if dtype is None else to(input.detach(), dtype))
+    for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
+        axis_in(input, one)  # a wrong one is told before a wrong type
     if input.requires_grad and dtype is not None and as_dtype(dtype) is not float64:
         raise RuntimeError(f"{name}(): a tensor that requires grad has no {name} of type {dtype}")
     input = input if dtype is None else to(input, dtype)
-    if name == "mean":
-        _floats(name, input)
     number = 0 if dim is None and not keepdim else 1
     return entitle(_reduce(name, input, dim, keepdim), f"{name.capitalize()}Backward{number}")
 
