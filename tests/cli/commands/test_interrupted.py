@@ -72,6 +72,7 @@ def test_ctrl_c_is_heard_at_any_moment_of_a_fit(environment, tmp_path, seconds):
     program = [sys.executable, "-m", "agrad.cli", *FIT]
     code, told, files = interrupted(environment, tmp_path, program, seconds)
     done = ["d.csv", "out.csv", "r.md"]  # each is there as a whole, or not at all
+    files = [one for one in files if one not in (".cache", "matplotlib")]  # of fonts, for the picture of a report
     starting = [(1, done[:1]), (-2, done[:1])]  # on a busy machine Python itself may still start
     assert (code, files) in (*((130, done[:count]) for count in (1, 2, 3)), (0, done), *starting)
     assert code != 130 or told in (b"", b"interrupted before the end\n")
