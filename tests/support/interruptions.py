@@ -47,6 +47,7 @@ def at_bytecode(functions: tuple[Callable[..., Any], ...], interruption: Interru
 
         frame.f_trace = each  # before the next line: Python 3.13 looks for it there
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        sys.settrace(trace)  # else Python 3.12 may tell no bytecodes of it
         return each
 
     outer, collects, levels = sys.gettrace(), gc.isenabled(), sys.getrecursionlimit()

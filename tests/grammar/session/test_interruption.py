@@ -129,7 +129,6 @@ FAILING = {
 }
 
 
-@pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="3.12 tells no bytecodes of a generator's end")
 def test_a_block_that_must_fail_is_left_at_any_bytecode_as_before():
     leaving, statement = type(at_call(0)).__exit__, "fails name:\n    x = 5\n    nosuch\n    never = 6"
     fresh("a = 1\n").run(statement)  # what is needed once is loaded
