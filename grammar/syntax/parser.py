@@ -52,8 +52,9 @@ def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
             if problem.facts == SyntaxMistake("look-alike"):
                 problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
             place = problem.labels[0].origin
-            is_open = not typed(problem.fixes) and isinstance(place, Span)
-            if is_open and (fixes := [*filter(can_be_read, errors.notation.rewritten(place))]):
+            is_open = not typed(problem.fixes) or problem.facts.name in ("look-alike", "missing operator")
+            fixes = [*filter(can_be_read, errors.notation.rewritten(place) if is_open else [])]
+            if fixes and fixes[0] not in problem.fixes:
                 problem.fixes, problem.notes = fixes, []  # which list the commands
         raise
 
