@@ -12,7 +12,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
-from agrad.grammar.syntax.errors.messages import corrected, multiplied
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
 from agrad.grammar.syntax.errors.notation import spelled_out
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTION_WORDS, SHAPES, near, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
@@ -87,7 +87,7 @@ def _derivative(context: ErrorContext) -> AgradError | None:
         return None
     text = re.sub(r"^of\b[ \t]*", "", context.rest_of_line(head.end_pos).partition("#")[0].strip())
     names = [name for name in re.findall(r"[^\W\d]\w*", text) if name not in FUNCTIONS and name not in ("pi", "e")]
-    fix = f"d/d{names[0] if names else 'x'} ({text})"
+    fix = derivative_of(text, names[0] if names else "x")
     if text.isidentifier():  # a value, or a function
         fix = Hint(f"grad({text}, x)   of a value {text} by a leaf x; grad({text})(1) of a function")
     return context.wrong("derivative of", head, fixes=[fix], word=head)
