@@ -49,12 +49,7 @@ def is_result(name: str) -> bool:
     return name[0] == "_" and name[1:].isdecimal()
 
 
-_RANDOM = pattern(r"\b(rand\w*|dropout)\b")  # a text that draws random numbers contains one of these words
-
-
-def draws(text: str) -> bool:
-    """Whether an expression draws random numbers, which are the same in every row."""
-    return _RANDOM.search(text) is not None
+RANDOM = pattern(r"\b(rand\w*|dropout)\b")  # a text that draws random numbers contains one of these words
 
 
 class Definition(Struct, eq=False, frozen=False):

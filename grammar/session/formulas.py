@@ -19,7 +19,7 @@ from agrad.engine.units import quantity
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition, draws, is_result, meaning
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, RANDOM, Closure, Definition, is_result, meaning
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
 from agrad.grammar.syntax.ast import (
@@ -145,7 +145,7 @@ def _unknowns(tree: Any, free: Sequence[str], machine: Any) -> list[str] | None:
     if isinstance(tree, Name) or not all(isinstance(one, Number | Name | Unary | Binary | Call) for one in nodes(tree)):
         return None
     unknown = (machine.unknown(one.id, one.span) for one in loads(tree, True) if one.id in free)
-    if draws(tree.span.text) or any(getattr(problem.facts, "close", True) for problem in unknown):
+    if RANDOM.search(tree.span.text) or any(getattr(problem.facts, "close", True) for problem in unknown):
         return None
     definition = Definition(tree.span.text, (), (), tree, tree.span)
     try:

@@ -26,7 +26,7 @@ from agrad.engine.values import Array, describe, format_number, format_shape, ha
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.run.machine import Machine
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, draws, entry_of
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, RANDOM, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import units
@@ -121,7 +121,7 @@ class Rowwise(Session):
         expression = self._parsed("expression", _BACKTICKS.sub(r'"\1"', text))
         self.by = ""  # the column by which it is differentiated before all else; none if empty
         self.text, self.span = text, expression.span
-        self.draws = draws(text)
+        self.draws = RANDOM.search(text) is not None
         self.random_state: Any = None  # with which the random numbers of each row begin
         self.numbers: dict[str, float] = {}  # the constants that are numbers
         self._use(expression)

@@ -68,15 +68,13 @@ def separated(text: str) -> str:
 
 def _refuse_others(text: str) -> None:
     """Raise AgradError for what may be one number or several, or one with marks of thousands."""
-    first = next(((found, what) for found in _UNCLEAR.finditer(text) if (what := _unclear(found)[0])), None)
-    if first is None:
-        return
-    found, what = first
-    texts = [_UNCLEAR.sub(lambda one, last=last: _unclear(one)[1][last], text).strip() for last in (0, -1)]
-    labels = [Label(Span(Source("typed", text), *found.span()))]
-    shown = found["alone"] or found[0]
-    message = f"{shown} is {what}: the decimal mark is a comma, and `;` separates in brackets"
-    raise AgradError("syntax", message, labels=labels, fixes=[*dict.fromkeys(texts)])
+    for found in _UNCLEAR.finditer(text):
+        if what := _unclear(found)[0]:
+            texts = [_UNCLEAR.sub(lambda one: _unclear(one)[1][0], text)]
+            texts += [_UNCLEAR.sub(lambda one: _unclear(one)[1][-1], text)]
+            labels = [Label(Span(Source("typed", text), *found.span()))]
+            message = f"{found[0]} is {what}: the decimal mark is a comma, and `;` separates in brackets"
+            raise AgradError("syntax", message, labels=labels, fixes=[*dict.fromkeys(map(str.strip, texts))])
 
 
 def _unclear(found: re.Match[str]) -> tuple[str, list[str]]:
