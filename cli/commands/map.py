@@ -143,7 +143,8 @@ def command(asked: Asked) -> None:
         else:
             _require_no_folder(asked)
             _into_one(ask, data, to, form, ends)
-        drawing = next(filter(agrad.grammar.session.rowwise.draws, [*ask.formulas.values(), ask.where or ""]), None)
+        is_drawn = agrad.grammar.runtime.builtins.RANDOM.search
+        drawing = next(filter(is_drawn, [*ask.formulas.values(), ask.where or ""]), None)
         if drawing is not None:
             note(f"the random numbers of {drawing} are drawn once: they are the same in every row")
 

@@ -39,6 +39,7 @@ from agrad.grammar.runtime import attributes, notes, operations
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.operations import SEQUENCES, adapted, as_array, function_of, is_table, iterate, truth
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.values import lists
 from agrad.grammar.values.lists import List, Star, entries_of, plain, tensors_in
@@ -839,9 +840,14 @@ class Machine:
         scopes = (around, self.session.names) if around else (self.session.names,)
         there = {name for name in names if is_result(name) or meaning(name, scopes, MISSING) is not MISSING}
         unknown = tuple([name for name in names if name not in there | {"_", "ans"}])
-        if len(unknown) > 1:
-            message = f"{' and '.join(unknown)} have no value, and an expression has one unknown here"
-            raise AgradError("name", message, labels=[Label(span)])
+        # the dx of `integral(x^2 dx, 0, 1)` is none
+        found = re.fullmatch(r"(.+?)[ \t]*\*?[ \t]*(?<!\w)d([^\W\d]\w*)", span.text)
+        if found is not None and (f"d{found[2]}" not in unknown or found[2] not in names):
+            found = None
+        if found or len(unknown) > 1:
+            message = f"{' and '.join(unknown)} {'have' if unknown[1:] else 'has'} no value, and an expression has one"
+            fixes = [corrected(span, f"lambda {found[2]}: {found[1]}")] if found else []
+            raise AgradError("name", f"{message} unknown here", labels=[Label(span)], fixes=fixes)
         function = Closure(Definition(span.text, unknown, (), node, span), (), self, scopes)
         return function if unknown else self.call(function, (), {})
 

@@ -37,7 +37,7 @@ _IN_CLASS = SPECIAL | {"match_args", "doc"}
 _IDENTIFIERS = frozenset({"id", "arg", "attr", "name", "asname", "module", "rest", "names", "kwd_attrs"})
 _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be much larger than the operands
 _SMALL = 2**62
-_SHORT = 30  # nodes
+_SHORT = 30  # nodes: a part that has fewer may stand in the code twice
 _WIDE = re.compile(r"\d{7}")
 _WORDS = {"AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*"}
 
@@ -223,7 +223,7 @@ class _Guards(Nodes):
         names = [one for one in ((left, right) if is_product else (left,)) if not _is_number(one)]
         is_known = (is_product or is_mod) and names != [] and all(isinstance(one, py.Name) for one in names)
         first, ways = names[0] if is_known else left, []
-        if isinstance(first, py.Name) and _is_short(right):
+        if isinstance(first, py.Name) and len([*islice(nodes(right), _SHORT)]) < _SHORT:
             ways.append(self.kind(first, py.In(), ".quick", node))
         if is_known:
             tests = [self.kind(one, py.In(), ".reals", one) for one in names]
@@ -518,11 +518,6 @@ def _is_number(node: Any, *kinds: type) -> bool:
     """Whether a node is a number that is written, and not a long one."""
     value: Any = getattr(node, "value", None)
     return isinstance(node, py.Constant) and type(value) in (kinds or (int, float)) and abs(value) < _SMALL
-
-
-def _is_short(node: Any) -> bool:
-    """Whether a node may stand in the code twice, where it may be a part of what stands there twice."""
-    return len([*islice(nodes(node), _SHORT)]) < _SHORT
 
 
 def _is_docstring(body: list[Any]) -> int:

@@ -22,6 +22,7 @@ from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.results import text_of
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
+from agrad.lazy import pattern
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 
@@ -46,6 +47,9 @@ def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> A
 def is_result(name: str) -> bool:
     """Whether a name is that of the result of a line, such as `_5`."""
     return name[0] == "_" and name[1:].isdecimal()
+
+
+RANDOM = pattern(r"\b(rand\w*|dropout)\b")  # a text that draws random numbers contains one of these words
 
 
 class Definition(Struct, eq=False, frozen=False):

@@ -606,6 +606,8 @@ def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
     if y in known:
         is_array = isinstance(known, Mapping) and getattr(known.get(x), "shape", None)
         derivative = f"grad({y}, {x})" if is_array else f"(d{order}/d{x}{order} {y})"
+        if _rest(span)[found.end() :].startswith("(") and isinstance(known, Mapping) and callable(known[y]):
+            derivative = y + "'" * int(order or 1)  # of df/dx(2)
         return [corrected(Span(span.source, span.start, span.start + found.end()), derivative)]
     return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
 

@@ -15,7 +15,7 @@ from agrad.engine import units
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import MANY, format_number, format_value
 from agrad.grammar.results import Settings, Written, uncertainty_of
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -58,7 +58,10 @@ def written(value: Any, form: str) -> Any:
     value = operand(value) if isinstance(value, tuple | list) else value
     if not isinstance(value, Tensor | float | int):
         raise AgradError("type", f"`as {form}` writes numbers, and this is {describe_value(value)}")
-    if isinstance(value, Tensor) and units.quantity.unit_of(value) is not None:
+    if isinstance(value, Tensor) and (unit := units.quantity.unit_of(value)) is not None:
+        if form in _WHOLE:
+            message = f"`as {form}` writes numbers without a unit, and this is in {unit.text}"
+            raise AgradError("unit", message, fixes=[Hint(f"x/(1 {unit.text}) as {form}   of a value x")])
         return units.quantity.converted(value, form)
     u = uncertainty_of(value) if isinstance(value, Tensor) else None
     number, digits = as_array(value), (current().settings or Settings()).precision

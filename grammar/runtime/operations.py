@@ -351,13 +351,8 @@ def given_as(function: Any) -> Callable[[Any], Any]:
     if entry is not None and entry.name in TAKES_LISTS:
         return lambda value: value
     if entry is None or takes_several(entry.name):
-        return as_tuple_if_list
+        return lambda value: tuple(value) if type(value) is List else value
     return as_array_if_list
-
-
-def as_tuple_if_list(value: Any) -> Any:
-    """A list as a tuple; anything else as it is."""
-    return tuple(value) if type(value) is List else value
 
 
 def as_array_if_list(value: Any) -> Any:

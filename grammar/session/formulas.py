@@ -15,10 +15,11 @@ from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.trace import extract, plain
+from agrad.engine.units import quantity
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition, is_result, meaning
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, RANDOM, Closure, Definition, is_result, meaning
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
 from agrad.grammar.syntax.ast import (
@@ -131,21 +132,31 @@ def without_values(statement: Any, machine: Any) -> list[str] | None:
     words = dict.fromkeys([*own, *(one.id for one in loads(statement.value, True))])
     free = [word for word in words if meaning(word, (names,), None) is None]
     is_open = free and called.isdisjoint(free) and not any(is_result(word) or word in ("_", "ans") for word in free)
-    return free if is_open and (is_derivative or _has_formula(statement.value, free, machine)) else None
+    if not is_open or is_derivative:
+        return free if is_open else None
+    return _unknowns(statement.value, free, machine)
 
 
-def _has_formula(tree: Any, free: Sequence[str], machine: Any) -> bool:
-    """Whether an expression is arithmetic that can be written as a formula, and no name in it a misspelt one."""
+def _unknowns(tree: Any, free: Sequence[str], machine: Any) -> list[str] | None:
+    """The names of `free` in the formula of an expression; None without one: for what is no arithmetic, or misspelt.
+
+    A number that is drawn, or that is uncertain and has no name, has no sign of its own in a formula.
+    """
     if isinstance(tree, Name) or not all(isinstance(one, Number | Name | Unary | Binary | Call) for one in nodes(tree)):
-        return False
+        return None
     unknown = (machine.unknown(one.id, one.span) for one in loads(tree, True) if one.id in free)
-    if any(getattr(problem.facts, "close", True) for problem in unknown):
-        return False
+    if RANDOM.search(tree.span.text) or any(getattr(problem.facts, "close", True) for problem in unknown):
+        return None
+    definition = Definition(tree.span.text, (), (), tree, tree.span)
     try:
-        formula(machine, Definition(tree.span.text, (), (), tree, tree.span), machine.session.names, (), (), "text")
+        with scope(listener=None):
+            value, _ = _evaluated(machine, definition, machine.session.names, [])
+        _lines(value, Calculator())
     except (AgradError, ValueError):  # as of an array
-        return False
-    return True
+        return None
+    work = collect([value.node]) if isinstance(value, Tensor) else []
+    leaves = {node.name for node in work if node.op is None and node.requires_grad}
+    return None if None in leaves else [name for name in free if name in leaves] or None
 
 
 def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
@@ -212,6 +223,8 @@ def _lines(value: Any, spelling: Language) -> list[str]:
         if not isinstance(value, int | float):
             raise AgradError("type", f"a formula is of a number, not of {describe_value(value)}")
         value = tensor(float(value))
+    if (unit := quantity.unit_of(value)) is not None:
+        raise AgradError("unit", f"a formula has numbers only, and this is in {unit.text}")
     leaves = [node for node in reversed(collect([value.node])) if node.op is None and node.requires_grad]
     for node in (*leaves, value.node):
         if node.shape:

@@ -26,7 +26,7 @@ from agrad.engine.values import Array, describe, format_number, format_shape, ha
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.run.machine import Machine
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, entry_of
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, RANDOM, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import units
@@ -95,7 +95,6 @@ class RowMachine(Machine):
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # kinds of errors that every row has
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
-_RANDOM = pattern(r"\b(rand\w*|dropout)\b")  # a text that draws random numbers contains one of these words
 _BACKTICKS = pattern(r"`([^`\"\n]+)`")
 _NONE = "# no machine code: "  # the first words of compiled code that is no machine code
 
@@ -122,7 +121,7 @@ class Rowwise(Session):
         expression = self._parsed("expression", _BACKTICKS.sub(r'"\1"', text))
         self.by = ""  # the column by which it is differentiated before all else; none if empty
         self.text, self.span = text, expression.span
-        self.draws = draws(text)
+        self.draws = RANDOM.search(text) is not None
         self.random_state: Any = None  # with which the random numbers of each row begin
         self.numbers: dict[str, float] = {}  # the constants that are numbers
         self._use(expression)
@@ -286,11 +285,6 @@ class Rowwise(Session):
         if self.random_state is None:
             self.random_state = source.generator.bit_generator.state
         source.generator.bit_generator.state = self.random_state
-
-
-def draws(text: str) -> bool:
-    """Whether an expression draws random numbers, which are the same in every row."""
-    return _RANDOM.search(text) is not None
 
 
 def backend_missing(name: str) -> AgradError | None:

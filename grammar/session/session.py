@@ -451,11 +451,10 @@ class Session:
             made = self.answer if named is None else self.names.get(named.id) if isinstance(named, ast.Name) else None
             self.machine.tell(runtime.notes.of_power(statement.value, made, self.names))
         if free:
-            fixes = [f"{free[0]} = 1; {statement.span.text}"]
-            told = (
-                f"{runtime.fixes.listed(free)} {'has' if len(free) == 1 else 'have'} no value, and so this is a formula"
-            )
-            self.emit(Noted(Note(told, fixes=fixes)))
+            told = f"{runtime.fixes.listed(free)} {'has' if len(free) == 1 else 'have'} no value"
+            text = statement.span.text
+            fix = f"{'var ' * ('grad(' in text)}{free[0]} = 1; {text}"
+            self.emit(Noted(Note(f"{told}, and so this is a formula", fixes=[fix])))
         if by_python and isinstance(statement, ast.Variable):
             runtime.crossing.cross(self, True)  # the new leaf is a tensor of Python's
         if isinstance(statement, ast.Python) and not (is_file or self.reads_python):

@@ -15,13 +15,16 @@ from agrad.lazy import pattern
 
 # A `'` behind a name or a bracket is that of a derivative.
 _QUOTED = r'"(?:\\.|[^"\\\n])*"|(?<![\w)\'])\'(?:\\.|[^\'\\\n])*\''
-_TYPED = pattern(rf"(?P<other>{_QUOTED}|#[^\n]*)|(?P<number>(?<!\w)\d+(?:[.,]\d+)*)|(?P<sign>[][(){{}};])")
+_NUMBER = r"(?P<number>(?<!\w)\d[\d_]*(?:[.,]\d+)*)"
+_TYPED = pattern(rf"(?P<other>{_QUOTED}|#[^\n]*)|{_NUMBER}|(?P<sign>[][(){{}};])")
 _SHOWN = pattern(rf"(?P<other>{_QUOTED})|(?P<number>(?<!\w)(?<!\d\.)\d+(?:\.\d+)+)|(?P<sign>[][(){{}},])")
+_PAIR = r"[-+]?\d+,\d+"
 _UNCLEAR = pattern(
-    rf"(?P<other>{_QUOTED}|#[^\n]*)|(?P<alone>\[\d+,\d+\])|(?P<called>\b[^\W\d]\w*)\((?P<given>\d+,\d+)\)|"
-    r"(?P<number>(?<!\w)\d+(?:[.,]\d+)*)"
+    rf"(?P<other>{_QUOTED}|#[^\n]*)|(?P<alone>\[{_PAIR}\])|(?P<called>\b[^\W\d]\w*)\((?P<given>{_PAIR})\)|{_NUMBER}"
 )
+_VALUE = pattern(r"(?<!\{)\{[^{}\n]*\}(?!\})")  # in an f-string
 _THOUSANDS = r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?"
+_THOUSANDS_ELSEWHERE = r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?"
 
 
 def pointed(text: str, is_final: bool = False) -> str:
@@ -39,6 +42,8 @@ def pointed(text: str, is_final: bool = False) -> str:
             made[found.start()] = ","
         elif number.count(",") == 1 and "." not in number:
             made[found.start() + number.index(",")] = "."
+        elif found["other"] and text[: found.start()].endswith("f"):
+            made[found.start() : found.end()] = _VALUE.sub(lambda value: pointed(value[0]), found[0])
     return "".join(made)
 
 
@@ -64,23 +69,30 @@ def separated(text: str) -> str:
 def _refuse_others(text: str) -> None:
     """Raise AgradError for what may be one number or several, or one with marks of thousands."""
     for found in _UNCLEAR.finditer(text):
-        known = FUNCTIONS.get(found["called"] or "")  # that may take one number, or two, as max and log
-        is_either = known is not None and (known.signature.variadic or bool(known.signature.attributes))
-        number = found["number"] or found["alone"] or (found[0] if is_either else "")
-        commas = number.count(",")
-        if re.fullmatch(_THOUSANDS, number):
-            readings = [number.replace(".", "")] + [number.replace(".", ",")] * (commas + number.count(".") == 1)
-        elif is_either:
-            readings = [number.replace(",", "; "), f"{found['called']}(({found['given']}))"]
-        elif commas > 1 or (commas and "." in number):
-            readings = [number.replace(",", "; "), number.replace(",", "").replace(".", ",")]
-        elif found["alone"]:
-            is_index = re.search(r"[\w)\]]$", text[: found.start()])
-            readings = [number.replace(",", "; "), *[f"{number[:-1]};]"] * (not is_index)]
-        else:
-            continue
-        fixes = [(text[: found.start()] + one + text[found.end() :]).strip() for one in readings]
-        labels = [Label(Span(Source("typed", text), *found.span()))]
-        what = "one entry or two" if found["alone"] else "of one number or two" if is_either else "not one number"
-        message = f"{number} is {what}: the decimal mark is a comma, and `;` separates in brackets"
-        raise AgradError("syntax", message, labels=labels, fixes=fixes)
+        if what := _unclear(found)[0]:
+            texts = [_UNCLEAR.sub(lambda one: _unclear(one)[1][0], text)]
+            texts += [_UNCLEAR.sub(lambda one: _unclear(one)[1][-1], text)]
+            labels = [Label(Span(Source("typed", text), *found.span()))]
+            message = f"{found[0]} is {what}: the decimal mark is a comma, and `;` separates in brackets"
+            raise AgradError("syntax", message, labels=labels, fixes=[*dict.fromkeys(map(str.strip, texts))])
+
+
+def _unclear(found: re.Match[str]) -> tuple[str, list[str]]:
+    """What a part of a text may be, and how it can be written instead; nothing, and itself, where it is clear."""
+    text, before, number = found[0], found.string[: found.start()], found["number"] or ""
+    known = FUNCTIONS.get(found["called"] or "")  # that may take one number, or two, as max and log
+    if known is not None and (known.signature.variadic or known.signature.attributes):
+        return "of one number or two", [text.replace(",", "; "), f"{found['called']}(({found['given']}))"]
+    if found["alone"]:
+        is_index = re.search(r"[\w)\]]$", before)
+        return "one entry or two", [text.replace(",", "; "), *[f"{text[:-1]};]"] * (not is_index)]
+    commas = number.count(",")
+    if re.fullmatch(_THOUSANDS, number):
+        is_one = commas + number.count(".") == 1
+        return "not one number", [number.replace(".", ""), *[number.replace(".", ",")] * is_one]
+    if commas > 1 or (commas and "." in number):
+        is_inside = sum(map(before.count, "([{")) > sum(map(before.count, ")]}"))
+        is_one = re.fullmatch(_THOUSANDS_ELSEWHERE, number) is not None
+        several = number.replace(",", "; " if is_inside else ", ")
+        return "not one number", [several, *[number.replace(",", "").replace(".", ",")] * is_one]
+    return "", [text]

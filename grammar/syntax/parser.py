@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -48,19 +49,19 @@ def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
         return _read(source, text)
     except AgradError as problem:
         if problem.kind == "syntax":
-            problem.fixes = [fix for fix in problem.fixes if all(map(_can_be_typed, typed([fix])))]
+            whole = [(fix, [re.sub(":$", ":\n  pass", one) for one in typed([fix])]) for fix in problem.fixes]
+            problem.fixes = [fix for fix, texts in whole if all(map(can_be_read, texts))]
             if problem.facts == SyntaxMistake("look-alike"):
                 problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
             place = problem.labels[0].origin
-            is_open = not typed(problem.fixes) and isinstance(place, Span)
-            if is_open and (fixes := [*filter(can_be_read, errors.notation.rewritten(place))]):
+            is_open = not typed(problem.fixes) or getattr(problem.facts, "name", "") in _WEAK
+            fixes = [*filter(can_be_read, errors.notation.rewritten(place) if is_open else [])]
+            if fixes and fixes[0] not in problem.fixes:
                 problem.fixes, problem.notes = fixes, []  # which list the commands
         raise
 
 
-def _can_be_typed(text: str) -> bool:
-    """Whether a text can be read, or is the first line of a block."""
-    return can_be_read(text) or (text.endswith(":") and can_be_read(f"{text}\n  pass"))
+_WEAK = ("look-alike", "missing operator")  # mistakes whose fixes a form of another program goes before
 
 
 def can_be_read(text: str) -> bool:

@@ -122,6 +122,8 @@ _PARTS = {
     "RANGE": _RANGE,
     "BY": _BY,
     "STARTED": _STARTED,
+    "TERM": r"(\w+|\([^()]*\))",
+    "MATRIX": r"([\w.]+|\([^()]*\)|\[[^=;\\]*\])",
     "FUNCTION": r"\b(a?(?:sin|cos|tan)h?|exp|log|log10|log2|sqrt|abs)",
 }
 

@@ -16,7 +16,7 @@ DERIVED = Path(__file__).with_name("functions_derived.txt").read_text("utf-8").s
 
 def begun(by_entry=True):
     session = Session()
-    session.run("length = 3; var w = 2; f(x) = x^2 - 4x")
+    session.run("length = 3; distance = 3 km; var w = 2; f(x) = x^2 - 4x")
     session.by_entry = by_entry
     return session
 
