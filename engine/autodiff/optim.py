@@ -101,7 +101,12 @@ _ADAM = {"lr": 0.001, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay":
 _RMSPROP = {"lr": 0.01, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0.0, "momentum": 0.0, "centered": 0.0}
 # The options of the command, with their defaults.
 OPTIONS = {"sgd": _SGD, "adam": _ADAM, "adamw": {**_ADAM, "weight_decay": 0.01}, "rmsprop": _RMSPROP}
-_RULES = {"sgd": sgd, "adam": adam, "adamw": partial(adam, decoupled_weight_decay=1.0), "rmsprop": rmsprop}
+_RULES: dict[str, Rule] = {
+    "sgd": sgd,
+    "adam": adam,
+    "adamw": partial(adam, decoupled_weight_decay=1.0),
+    "rmsprop": rmsprop,
+}
 STEPS: dict[str, Rule] = {name: partial(_RULES[name], **options) for name, options in OPTIONS.items()}
 
 
