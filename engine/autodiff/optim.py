@@ -6,8 +6,9 @@ and what was kept of the last step it computes what to subtract from the leaf, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from agrad.engine.core.context import current
@@ -21,113 +22,92 @@ Kept: TypeAlias = "tuple[Any, ...]"
 Rule: TypeAlias = Callable[..., tuple[Any, Kept]]
 
 
-def sgd(
-    x: Any,
-    gradient: Any,
-    kept: Kept,
-    *,
-    lr: float = 0.01,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    weight_decay: float = 0.0,
-    nesterov: float = 0.0,
-) -> tuple[Any, Kept]:
+def rule(formula: Callable[[Any, Any, Kept, Any], tuple[Any, Kept]]) -> Rule:
+    """Decorator: a rule whose rates, of which its users know the defaults, are the attributes of r.
+
+    A decay of the weights is added to the gradient, or subtracted beside what the formula gives.
+    """
+
+    @wraps(formula)
+    def update(
+        x: Any,
+        gradient: Any,
+        kept: Kept,
+        *,
+        weight_decay: float = 0.0,
+        decoupled_weight_decay: float = 0.0,
+        **rates: Any,
+    ) -> tuple[Any, Kept]:
+        r = SimpleNamespace(**rates)
+        if not weight_decay:
+            return formula(x, gradient, kept, r)
+        if not decoupled_weight_decay:
+            return formula(x, gradient + weight_decay * x, kept, r)
+        change, kept = formula(x, gradient, kept, r)
+        return r.lr * weight_decay * x + change, kept
+
+    return update
+
+
+@rule
+def sgd(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """lr * gradient; with momentum, lr * v where v = momentum * v + (1 - dampening) * gradient.
 
-    The first v is the gradient. With nesterov, lr * (gradient + momentum * v). weight_decay * x is added to the
-    gradient.
+    The first v is the gradient. With nesterov, lr * (gradient + momentum * v).
     """
-    gradient = decayed(x, gradient, weight_decay)
-    if not momentum:
-        return lr * gradient, ()
+    if not r.momentum:
+        return r.lr * gradient, ()
     velocity = gradient
     if len(kept) == 1:
-        velocity = momentum * kept[0] + (gradient if not dampening else (1 - dampening) * gradient)
-    return lr * (gradient + momentum * velocity if nesterov else velocity), (velocity,)
+        velocity = r.momentum * kept[0] + (gradient if not r.dampening else (1 - r.dampening) * gradient)
+    return r.lr * (gradient + r.momentum * velocity if r.nesterov else velocity), (velocity,)
 
 
-def adam(
-    x: Any,
-    gradient: Any,
-    kept: Kept,
-    *,
-    lr: float = 0.001,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-    amsgrad: float = 0.0,
-) -> tuple[Any, Kept]:
+@rule
+def adam(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """lr * m / (sqrt(v) + eps), of the running means m of the gradient and v of its square.
 
     The means decay by beta1 and beta2 and are corrected for starting at 0 (Kingma and Ba 2015, algorithm 1, with
-    eps as in PyTorch). weight_decay * x is added to the gradient. With amsgrad, v is the largest so far.
+    eps as in PyTorch). With amsgrad, v is the largest so far. AdamW has a decoupled decay of the weights (Loshchilov
+    and Hutter 2019).
     """
-    gradient = decayed(x, gradient, weight_decay)
     mean, square, count, *rest = kept if len(kept) >= 3 else (0.0, 0.0, 0.0)
-    mean = beta1 * mean + (1 - beta1) * gradient
-    square = beta2 * square + (1 - beta2) * gradient * gradient
+    mean = r.beta1 * mean + (1 - r.beta1) * gradient
+    square = r.beta2 * square + (1 - r.beta2) * gradient * gradient
     count = count + 1.0
     sqrt = OPS["sqrt"].call
-    largest = OPS["maximum"].call(rest[0] if rest else 0.0 * square, square) if amsgrad else square
-    change = lr / (1 - beta1**count) * mean / (sqrt(largest) / sqrt(1 - beta2**count) + eps)
-    return change, (mean, square, count, largest) if amsgrad else (mean, square, count)
+    largest = OPS["maximum"].call(rest[0] if rest else 0.0 * square, square) if r.amsgrad else square
+    change = r.lr / (1 - r.beta1**count) * mean / (sqrt(largest) / sqrt(1 - r.beta2**count) + r.eps)
+    return change, (mean, square, count, largest) if r.amsgrad else (mean, square, count)
 
 
-def adamw(
-    x: Any,
-    gradient: Any,
-    kept: Kept,
-    *,
-    lr: float = 0.001,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 0.01,
-    amsgrad: float = 0.0,
-) -> tuple[Any, Kept]:
-    """adam, and lr * weight_decay * x (Loshchilov and Hutter 2019)."""
-    change, kept = adam(x, gradient, kept, lr=lr, beta1=beta1, beta2=beta2, eps=eps, amsgrad=amsgrad)
-    return (lr * weight_decay * x + change if weight_decay else change), kept
-
-
-def rmsprop(
-    x: Any,
-    gradient: Any,
-    kept: Kept,
-    *,
-    lr: float = 0.01,
-    alpha: float = 0.99,
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-    momentum: float = 0.0,
-    centered: float = 0.0,
-) -> tuple[Any, Kept]:
+@rule
+def rmsprop(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """lr * u, where u = gradient / (sqrt(v) + eps), of the running mean v of its square, which decays by alpha.
 
-    With momentum, lr * w where w = momentum * w + u. weight_decay * x is added to the gradient. With centered, the
-    square of the running mean of the gradient is subtracted from v.
+    With momentum, lr * w where w = momentum * w + u. With centered, the square of the running mean of the gradient is
+    subtracted from v.
     """
-    gradient = decayed(x, gradient, weight_decay)
     square, velocity, *rest = kept if len(kept) >= 2 else (0.0, 0.0)
-    square = alpha * square + (1 - alpha) * gradient * gradient
-    mean = alpha * (rest[0] if rest else 0.0) + (1 - alpha) * gradient if centered else 0.0
-    scaled = gradient / (OPS["sqrt"].call(square - mean * mean if centered else square) + eps)
-    velocity = momentum * velocity + scaled if momentum else velocity
-    return lr * (velocity if momentum else scaled), (square, velocity, mean) if centered else (square, velocity)
+    square = r.alpha * square + (1 - r.alpha) * gradient * gradient
+    mean = r.alpha * (rest[0] if rest else 0.0) + (1 - r.alpha) * gradient if r.centered else 0.0
+    scaled = gradient / (OPS["sqrt"].call(square - mean * mean if r.centered else square) + r.eps)
+    velocity = r.momentum * velocity + scaled if r.momentum else velocity
+    return r.lr * (velocity if r.momentum else scaled), (square, velocity, mean) if r.centered else (square, velocity)
 
 
-def decayed(x: Any, gradient: Any, weight_decay: float) -> Any:
-    """A gradient, and the decay of what it belongs to."""
-    return gradient + weight_decay * x if weight_decay else gradient
-
-
-STEPS: dict[str, Rule] = {"sgd": sgd, "adam": adam, "adamw": adamw, "rmsprop": rmsprop}
-
-
-def options_of(method: str) -> dict[str, float]:
-    """The options that a method has, by name, with their defaults."""
-    return dict(STEPS[method].__kwdefaults__ or {})
+_SGD = {"lr": 0.01, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "nesterov": 0.0}
+_ADAM = {"lr": 0.001, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0, "amsgrad": 0.0}
+_RMSPROP = {"lr": 0.01, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0.0, "momentum": 0.0, "centered": 0.0}
+# The options of the command, with their defaults.
+OPTIONS = {"sgd": _SGD, "adam": _ADAM, "adamw": {**_ADAM, "weight_decay": 0.01}, "rmsprop": _RMSPROP}
+_RULES: dict[str, Rule] = {
+    "sgd": sgd,
+    "adam": adam,
+    "adamw": partial(adam, decoupled_weight_decay=1.0),
+    "rmsprop": rmsprop,
+}
+STEPS: dict[str, Rule] = {name: partial(_RULES[name], **options) for name, options in OPTIONS.items()}
 
 
 def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
@@ -135,22 +115,15 @@ def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
 
     Raises AgradError before anything changes if a gradient is missing or a rate is invalid.
     """
-    rule = STEPS[method]
     for name, rate in rates.items():
         check_rate(f"step {method}", name, rate)
     for leaf in leaves:
         _check(leaf)
     with no_grad(), quiet():
         for leaf in leaves:
-            remember(leaf.node, update(rule, leaf, kept_of(leaf.node), rates))
-
-
-def update(rule: Rule, leaf: Tensor, kept: Kept, rates: Mapping[str, float]) -> Kept:
-    """Write the update of one leaf that has a gradient; returns what to keep for the next. Called without recording."""
-    assert leaf.grad is not None
-    change, kept = rule(leaf.value, leaf.grad.value, kept, **rates)
-    leaf._overwrite(leaf.value - change, "step")
-    return kept
+            change, kept = STEPS[method](leaf.value, leaf.grad.value, kept_of(leaf.node), **rates)  # type: ignore[union-attr]
+            leaf._overwrite(leaf.value - change, "step")
+            remember(leaf.node, kept)
 
 
 def kept_of(node: Node) -> Kept:

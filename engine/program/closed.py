@@ -6,7 +6,7 @@ by an operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -57,30 +57,8 @@ def closed_over(
         with scope(tracing=Tracing(xs, names)) as inner_context:
             inner_context.undo_log = log
             y = f(*xs)
-            if log.changed:
-                draws = (id(current().random), "random") in log.undos
-                log.roll_back_surely()
-                raise _has_effect(what, draws, elsewhere)
-            guard = current().guard
-            if guard is not None:  # a program is the same for all values
-                message = f"the function of {what} reads {guard.name}, and might do something else {elsewhere}"
-                labels = [Label(guard.origin)] if guard.origin is not None else []
-                raise AgradError("guard", message, labels=labels, fixes=[Hint(_CHOOSES)])
-        inside = {x.node for x in xs}
-
-        def is_outside(node: Node) -> bool:  # also what it has measured itself, which is a source of uncertainty
-            is_old = node.seq <= began and not (is_deep and node.inputs and is_simple(node))
-            return node not in inside and (is_old or node.uncertainty is not None)
-
-        def is_simple(node: Node) -> bool:
-            return node.op is not None and node.op.reach == "pointwise" and node.shape == ()
-
-        def links(node: Node) -> Iterable[object]:
-            return () if is_outside(node) or node in inside else node.inputs
-
-        outside = [*filter(is_outside, behind([y.node], links=links))]
-        handles = [(node, node.known_handle()) for node in outside]  # through which a replay renews an array
-        same = [bare(x, x.value if x.shape else None) if known is None else known for x, known in handles]
+            _check_effects(what, elsewhere, log)
+        same = _from_outside(y, {x.node for x in xs}, began, is_deep)
         if Units.exist and not has_units:
             units.quantity.plain_only([y, *same], what)
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
@@ -105,8 +83,36 @@ def vector_of(x: Any) -> Array:
     return found
 
 
+def _from_outside(y: Tensor, inside: Collection[Node], began: int, is_deep: bool) -> list[Tensor]:
+    """What a result uses that was there before: also what is measured inside, which is a source of uncertainty."""
+
+    def is_outside(node: Node) -> bool:
+        is_simple = node.op is not None and node.op.reach == "pointwise" and node.shape == ()
+        is_old = node.seq <= began and not (is_deep and node.inputs and is_simple)
+        return node not in inside and (is_old or node.uncertainty is not None)
+
+    def links(node: Node) -> Iterable[object]:
+        return () if is_outside(node) or node in inside else node.inputs
+
+    outside = filter(is_outside, behind([y.node], links=links))
+    handles = [(node, node.known_handle()) for node in outside]  # through which a replay renews an array
+    return [bare(x, x.value if x.shape else None) if known is None else known for x, known in handles]
+
+
+def _check_effects(what: str, elsewhere: str, log: UndoLog) -> None:
+    """The function is called once, so that it cannot do anything each time, or another thing for other values."""
+    guard = current().guard
+    if log.changed:
+        draws = (id(current().random), "random") in log.undos
+        log.roll_back_surely()
+        raise _has_effect(what, draws, elsewhere)
+    if guard is not None:
+        message = f"the function of {what} reads {guard.name}, and might do something else {elsewhere}"
+        labels = [Label(guard.origin)] if guard.origin is not None else []
+        raise AgradError("guard", message, labels=labels, fixes=[Hint(_CHOOSES)])
+
+
 def _has_effect(what: str, draws: bool, elsewhere: str) -> AgradError:
-    """The function is called once, so that it cannot do anything each time."""
     if draws:
         each = elsewhere.replace("another", "each")
         message = f"the function of {what} draws random numbers, which would be the same {each}"

@@ -259,8 +259,8 @@ _HALVES = {
 }
 
 
-def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any) -> Any:
-    """A reduction by the engine: of all entries, or along axes; a single number has one, too."""
+def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, dtype: Any = None, **more: Any) -> Any:
+    """A reduction by the engine: of all entries, or along axes, of another type; a single number has one, too."""
     need_tensor(name, input)
     if isinstance(dim, tuple | list) and name in ("argmax", "argmin"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
@@ -270,6 +270,9 @@ def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any)
         axis_in(input, one)
         if name in ("amax", "amin", "argmax", "argmin") and input.ndim and not input.shape[one]:
             raise IndexError(f"{name}(): Expected reduction dim {one} to have non-zero size.")
+    if dtype is not None and input.requires_grad and as_dtype(dtype) is not float64:
+        raise RuntimeError(f"{name}(): a tensor that requires grad has no {name} of type {dtype}")
+    input = input if dtype is None else to(input, dtype)
     if dim is not None and not input.ndim:
         input, keepdim = engine("reshape", input, (1,)), False
     return engine(name, input, axis=dim, keepdims=keepdim, **more)
@@ -315,13 +318,8 @@ def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dty
         raise TypeError("prod(): argument 'dim' must be int")
     if name == "mean":
         _floats(name, input if dtype is None else to(input.detach(), dtype))
-    for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
-        axis_in(input, one)  # a wrong one is told before a wrong type
-    if input.requires_grad and dtype is not None and as_dtype(dtype) is not float64:
-        raise RuntimeError(f"{name}(): a tensor that requires grad has no {name} of type {dtype}")
-    input = input if dtype is None else to(input, dtype)
     number = 0 if dim is None and not keepdim else 1
-    return entitle(_reduce(name, input, dim, keepdim), f"{name.capitalize()}Backward{number}")
+    return entitle(_reduce(name, input, dim, keepdim, dtype), f"{name.capitalize()}Backward{number}")
 
 
 def _floats(name: str, x: Any) -> Any:

@@ -44,7 +44,8 @@ class Function:
     @contextmanager
     def given(self, arguments: Sequence[Tensor]) -> Iterator[None]:
         """Call the function within this, on placeholders."""
-        self.mark(arguments)
+        for x, found in zip(arguments, self.arguments, strict=True):
+            self.of(x, found)
         Function._open.append(self.work)
         try:
             yield
@@ -58,11 +59,6 @@ class Function:
             self.work.of([x for x in node.inputs if isinstance(x, Node)])
         else:
             self.result = self.work.quantity(y)
-
-    def mark(self, arguments: Sequence[Tensor]) -> None:
-        """Tell what is known of placeholders."""
-        for x, found in zip(arguments, self.arguments, strict=True):
-            self.of(x, found)
 
     def of(self, value: Any, found: Quantity) -> Any:
         """A value of which this was inferred, such as an argument at which the result is zero."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine import autodiff, inspect, ops
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.optim import STEPS, options_of, step
+from agrad.engine.autodiff.optim import OPTIONS, step
 from agrad.engine.core.arguments import number_of, small
 from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
@@ -169,12 +169,12 @@ def _check_step(call: Call) -> None:
     """Refuse an unknown optimiser, or an unknown option of one."""
     options = dict(call.options)
     method = options.pop("method")
-    if method not in STEPS:
-        near = suggest(str(method), STEPS, 2)
+    if method not in OPTIONS:
+        near = suggest(str(method), OPTIONS, 2)
         fixes = [call.node.span.text.replace(f" {method}", f" {known}", 1) for known in near]
-        fixes = fixes or [Hint(f"step {known} …") for known in STEPS]
+        fixes = fixes or [Hint(f"step {known} …") for known in OPTIONS]
         raise call.wrong("name", f"there is no optimiser {method}", *fixes)
-    known = options_of(method)
+    known = OPTIONS[method]
     for name in options:
         if name not in known:
             raise _no_option(call, str(method), name, list(known))
@@ -183,10 +183,10 @@ def _check_step(call: Call) -> None:
 @command(
     changes="graph",
     operands=LEAVES,
-    choices=dict.fromkeys(STEPS, "optimiser"),
+    choices=dict.fromkeys(OPTIONS, "optimiser"),
     after={
-        method: {f"{name}=": f"{default:g} by default" for name, default in options_of(method).items()}
-        for method in STEPS
+        method: {f"{name}=": f"{default:g} by default" for name, default in options.items()}
+        for method, options in OPTIONS.items()
     },
     check=_check_step,
 )

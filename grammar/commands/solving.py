@@ -21,6 +21,7 @@ from agrad.engine.program.closed import flat, joined, settled, split, vector_of
 from agrad.engine.program.replay import forward
 from agrad.engine.program.trace import extract, inlined
 from agrad.engine.values import Value, format_number
+from agrad.grammar import syntax
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
 from agrad.grammar.commands.registry import Call, Session, command, graphed
 from agrad.grammar.results import Noted, Printed, text_of
@@ -78,6 +79,11 @@ def _equation(call: Call, session: Session) -> Closure:
         return function
     names = dict.fromkeys(one.id for one in loads(definition.tree))
     unknown = [name for name in names if not is_result(name) and meaning(name, scopes, None) is None]
+    left = getattr(definition.tree, "left", None)
+    if not unknown and not any(loads(left)):  # `solve 3 t = 6`: t is no ton
+        measured = [one for one in ast.nodes(left) if isinstance(one, ast.Quantity)]
+        unknown = list(dict.fromkeys(syntax.units.names_in(one.unit)[0] for one in measured))
+        syntax.units.bound(definition.tree, unknown)
     if isinstance(definition.tree, ast.List) and unknown:
         unknowns = f"{', '.join(unknown)} from {', '.join('1' * len(unknown))}"
         message = "solve: several equations need their unknowns, and numbers to start from"

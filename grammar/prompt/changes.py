@@ -12,7 +12,7 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
-from agrad.engine.autodiff.optim import STEPS
+from agrad.engine.autodiff.optim import OPTIONS
 from agrad.engine.autodiff.uncertainty import lost
 from agrad.engine.core.graph import behind, collect
 from agrad.engine.core.tensor import Tensor
@@ -51,9 +51,8 @@ class Changes:
         """What has changed since `begin`, folded between names; nothing for what was typed as it would be shown."""
         parts = list(self._changes())
         step = _STEP.match(text) if parts else None
-        if step is not None and step[1] in STEPS:
-            rate = (STEPS[step[1]].__kwdefaults__ or {}).get("lr")
-            parts += [] if rate is None else [f"lr {format_number(float(rate), self.session.settings.precision)}"]
+        if step is not None and step[1] in OPTIONS:
+            parts += [f"lr {format_number(OPTIONS[step[1]]['lr'], self.session.settings.precision)}"]
         if parts == [re.sub(r"^\s*var\s+|\s+$", "", part).strip() for part in text.split(";")]:
             return ""  # `x = 3`
         return "\n".join(_folded(parts, self.session.settings.columns - 1))

@@ -22,7 +22,6 @@ from types import CodeType
 from typing import Any
 
 from agrad.engine import autodiff, units
-from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Span
@@ -270,7 +269,6 @@ class _Generator(Nodes):
 
     def _conversion(self, node: Any, level: int, function: str = "converted") -> Any:
         """`x to km/h`, or what another function makes of a value and a unit."""
-        Units.exist = True
         made, span = self.detail(getattr(units.quantity, function), node.span), node.span
         return self.do("call", (2, ()), [made, self.expr(node.value, level), self.constant(node.unit, span)], span)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, TypeAlias, get_args
 
+from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span, suggest
@@ -225,15 +226,13 @@ class Builder:
             return s.Quantity(value, operand.unit, span=self.span(sign, operand))
         return s.Unary(str(sign), operand, span=self.span(sign, operand))
 
-    has_units = False  # whether any was read so far
-
     def bound(self, tree: Any, names: Iterable[str]) -> Any:
         """A tree in which some names have values, so that these are no units."""
-        return syntax.units.bound(tree, [*names]) if self.has_units else tree
+        return syntax.units.bound(tree, [*names]) if Units.exist else tree
 
     def quantity(self, parts: Parts) -> s.Quantity:
         """`3 km`."""
-        self.has_units = True
+        Units.exist = True
         return s.Quantity(parts[0], str(parts[1]).strip(), span=self.span(parts[0], parts[1]))
 
     def conversion(self, parts: Parts) -> s.Expr:
@@ -244,6 +243,7 @@ class Builder:
         if syntax.units.end_of_unit(word, 0, ()) != len(word):
             place = Span(self.source, place.end - len(word), place.end)
             raise syntax_error("form", place, *suggest(word, FORMS), word=word)
+        Units.exist = True
         return s.Conversion(parts[0], word, span=self.span(parts[0], parts[2]))
 
     def binary(self, parts: Parts) -> s.Binary:

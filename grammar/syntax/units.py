@@ -14,7 +14,7 @@ _BLANK = re.compile(r"[ \t]*")
 _WORD = r"(°?[A-Za-z_µμΩ\u2126Åö]+)"
 _FACTOR = re.compile(rf"{_WORD}(?![(\[]|[^\W⁰¹²³⁴⁵⁶⁷⁸⁹]){unit.POWER}?")
 # A power that is none of a unit would be one of the number with the unit: `3 m^n`.
-_ENDS = re.compile(r"(?![\w(\['\"]|\.(?!\.))(?![ \t]*=(?!=))(?![ \t]*(?:\(|\^|\*\*))")
+_ENDS = re.compile(r"(?![\w(\['\"]|\.(?!\.))(?![ \t]*(?:\(|\^|\*\*))")
 # Behind a number `in` is the inch where no list follows.
 _INCH = re.compile(
     r"[ \t]*(?:$|[\n)\],;#+*/^<>=!:]|-(?![^\n]*\.\.)|(?:and|or|else|if|for)\b|to[ \t]+[°A-Za-zµμΩ\u2126Å])"

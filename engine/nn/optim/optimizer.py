@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agrad.engine.autodiff.optim import Rule, check_rate, rmsprop, sgd
+from agrad.engine.autodiff.optim import Rule, adam, check_rate, rmsprop, sgd
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.devices import NoDevice
 from agrad.engine.core.numpy_warnings import quiet
@@ -226,8 +226,8 @@ class SGD(Declared):
 
 _BETAS = "betas=(0.9, 0.999), eps=1e-08"
 _ADAM = "capturable=False, differentiable=False, fused=None, decoupled_weight_decay"
-Adam = _declared("Adam", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0, amsgrad=False", f"{_ADAM}=False")
-AdamW = _declared("AdamW", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0.01, amsgrad=False", f"{_ADAM}=True")
+Adam = _declared("Adam", adam, f"lr=0.001, {_BETAS}, weight_decay=0, amsgrad=False", f"{_ADAM}=False")
+AdamW = _declared("AdamW", adam, f"lr=0.001, {_BETAS}, weight_decay=0.01, amsgrad=False", f"{_ADAM}=True")
 _NADAM = f"lr=0.002, {_BETAS}, weight_decay=0, momentum_decay=0.004, decoupled_weight_decay=False"
 NAdam = _declared("NAdam", rules.nadam, _NADAM)
 RAdam = _declared("RAdam", rules.radam, f"lr=0.001, {_BETAS}, weight_decay=0, decoupled_weight_decay=False")

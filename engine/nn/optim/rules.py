@@ -6,48 +6,14 @@ from the leaf, and what to keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from types import SimpleNamespace
 from typing import Any
 
-from agrad.engine.autodiff import optim
-from agrad.engine.autodiff.optim import Kept, Rule, decayed
+from agrad.engine.autodiff.optim import Kept, rule
 from agrad.engine.ops.scalar.comparison import clip, maximum, where
 from agrad.engine.ops.scalar.elementary import absolute, sign, sqrt
 
 
-def adam(x: Any, gradient: Any, kept: Kept, *, decoupled_weight_decay: float, **rates: float) -> tuple[Any, Kept]:
-    """Adam, where the decay of the weights may be apart from the gradient."""
-    return (optim.adamw if decoupled_weight_decay else optim.adam)(x, gradient, kept, **rates)
-
-
-def _rule(formula: Callable[[Any, Any, Kept, Any], tuple[Any, Kept]]) -> Rule:
-    """Decorator: a rule whose rates, which the form of its class declares, are the attributes of r.
-
-    A decay of the weights is added to the gradient, or subtracted beside what the formula gives.
-    """
-
-    @wraps(formula)
-    def rule(
-        x: Any,
-        gradient: Any,
-        kept: Kept,
-        *,
-        weight_decay: float = 0.0,
-        decoupled_weight_decay: float = 0.0,
-        **rates: Any,
-    ) -> tuple[Any, Kept]:
-        r = SimpleNamespace(**rates)
-        if not (weight_decay and decoupled_weight_decay):
-            return formula(x, decayed(x, gradient, weight_decay), kept, r)
-        change, kept = formula(x, gradient, kept, r)
-        return r.lr * weight_decay * x + change, kept
-
-    return rule
-
-
-@_rule
+@rule
 def adagrad(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """Divided by the root of the sum of all squared gradients (Duchi et al. 2011)."""
     total, count = kept or (r.initial_accumulator_value, 0.0)
@@ -55,7 +21,7 @@ def adagrad(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     return r.lr / (1.0 + count * r.lr_decay) * gradient / (sqrt(total) + r.eps), (total, count + 1.0)
 
 
-@_rule
+@rule
 def adadelta(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """Scaled by the ratio of the running means of squared changes and gradients (Zeiler 2012)."""
     square, moved = kept or (0.0, 0.0)
@@ -64,7 +30,7 @@ def adadelta(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     return r.lr * change, (square, r.rho * moved + (1.0 - r.rho) * change * change)
 
 
-@_rule
+@rule
 def adamax(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """Adam with the largest of the decaying sizes of the gradient (Kingma and Ba 2015, section 7.1)."""
     mean, largest, count = kept or (0.0, 0.0, 0.0)
@@ -79,7 +45,7 @@ def _moments(gradient: Any, kept: Kept, r: Any) -> tuple[Any, Any, float]:
     return r.beta1 * mean + (1 - r.beta1) * gradient, r.beta2 * square + (1 - r.beta2) * gradient**2, count + 1
 
 
-@_rule
+@rule
 def nadam(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """Adam with Nesterov's momentum, which grows towards beta1 (Dozat 2016)."""
     mean, square, count = _moments(gradient, kept, r)
@@ -90,7 +56,7 @@ def nadam(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     return change, (mean, square, count, product)
 
 
-@_rule
+@rule
 def radam(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """Adam, where the division begins, rectified, when the variance of its divisor is known (Liu et al. 2020)."""
     mean, square, count = _moments(gradient, kept, r)
@@ -103,7 +69,7 @@ def radam(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     return change, (mean, square, count)
 
 
-@_rule
+@rule
 def rprop(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """Steps by the sign of the gradient, which grow while it stays, and shrink when it turns (Riedmiller 1993)."""
     before, size = kept or (0.0, r.lr)
@@ -114,7 +80,7 @@ def rprop(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     return sign(gradient) * size, (gradient, size)
 
 
-@_rule
+@rule
 def asgd(x: Any, gradient: Any, kept: Kept, r: Any) -> tuple[Any, Kept]:
     """Gradient descent by a rate that falls, with the mean of what it passes (Polyak and Juditsky 1992)."""
     count, eta, share, mean = kept or (0.0, r.lr, 1.0, 0.0)
