@@ -26,7 +26,7 @@ ops.linalg.determinant: -minor_form
 ops.linalg.matrices: matmul. +dot. +trace. +kron. inv. solve. det. +slogdet. +matrix_power. +cross. -inverse_if_any
     -slogdet_sign -slogdet_log
 ops.scalar.elementary: exp. exp2. expm1. -inverse_of_positive log. log2. log10. log1p. sqrt. cbrt. rsqrt. square.
-    reciprocal. -ratio hypot. sign. abs. floor. ceil. trunc. round. fmod.
+    reciprocal. -ratio -hypot_slope hypot. sign. abs. floor. ceil. trunc. round. fmod.
 ops.arrays.statistics: +quantile. +percentile. +cov. +corrcoef. +nansum. +nanmean. +nanmax. +nanmin. +nanvar. +nanstd.
 ops.linalg.decomposition: cholesky. +eigh. +svd. +qr. -eigh_values -eigh_vectors -svd_values -svd_left -svd_right -qr_q
     -qr_r pinv. lstsq.
@@ -38,8 +38,8 @@ ops.scalar.trigonometry: sin. cos. tan. -one_less_square asin. acos. atan. atan2
 ops.scalar.special: erf. erfc. erfinv. -normal_density ndtr. gamma. lgamma. digamma. +polygamma -digamma_derivative
     -digamma_difference -beta_mixed -beta_slope beta. lbeta. -bessel_j -bessel_i j0. j1. i0. i1. -over_positive xlogy.
     xlog1py. gammasgn. -reciprocal_gamma_derivative rgamma. +multigammaln.
-ops.nn.activations: relu. leaky_relu. elu. selu. hardtanh. sigmoid. softplus. logsigmoid. silu. gelu. logaddexp.
-    softmax. log_softmax. logsumexp. -weighted_logsumexp
+ops.nn.activations: relu. leaky_relu. elu. selu. hardtanh. sigmoid. -sigmoid_slope softplus. logsigmoid. silu. gelu.
+    logaddexp. softmax. log_softmax. logsumexp. -weighted_logsumexp
 ops.nn.layers: +linear. +dropout. +layer_norm. +embedding.
 ops.nn.losses: +mse_loss. +l1_loss. +huber_loss. +binary_cross_entropy. +binary_cross_entropy_with_logits.
     +cross_entropy. +nll_loss. -squared_error -probability

@@ -252,14 +252,38 @@ ratio: Function = row(
     doc="x / y, and 0 at 0/0.",
 )
 
+
+# A row of its own: the derivative of x/r by x as that of a quotient, 1/r - x**2/r**3, would cancel where y is small. It
+# is y**2/r**3, and that by y -x*y/r**3.
+def _hypot_slope_rule(operand: int) -> Function:
+    def rule(g: Any, out: Any, x: Any, y: Any, of: int) -> Any:
+        other = hypot_slope(x, y, of=1 - of)
+        slope = (other if operand == of else out) * (other / hypot(x, y))
+        return g * slope if operand == of else -g * slope
+
+    return rule
+
+
+hypot_slope: Function = row(
+    "hypot_slope",
+    "x, y; of=0",
+    units="a, a -> 1",
+    scalar=lambda x, y, of: 0.0 if x == 0.0 == y else (y if of else x) / math.hypot(x, y),
+    array=lambda x, y, of: np.where((x == 0.0) & (y == 0.0), 0.0, (y if of else x) / np.hypot(x, y)),
+    rules={"x": ("out x y", _hypot_slope_rule(0)), "y": ("out x y", _hypot_slope_rule(1))},
+    samples=((3.0, 4.0), ([1.0, -2.0], 3.0, {"of": 1})),
+    formula=lambda x, y, of: (y if of else x) / (x**2.0 + y**2.0) ** 0.5,
+    doc="x/hypot(x, y), or y/hypot(x, y) of the second operand; 0 at (0, 0).",
+)
+
 hypot: Function = row(
     "hypot",
     units="a, a -> a",
     scalar=math.hypot,
     array=numpy_function("hypot"),
     rules={
-        "x": ("out x", lambda g, out, x, y: g * ratio(x, out)),
-        "y": ("out y", lambda g, out, x, y: g * ratio(y, out)),
+        "x": ("x y", lambda g, out, x, y: g * hypot_slope(x, y)),
+        "y": ("x y", lambda g, out, x, y: g * hypot_slope(x, y, of=1)),
     },
     samples=((3.0, 4.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, -4.0])),
     kinks=(NORM_AT_ZERO,),
