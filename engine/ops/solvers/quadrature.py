@@ -86,10 +86,9 @@ class Quadrature:
         return _added(found)
 
     def _rounded(self, a: float, b: float) -> Area | None:
-        """The integral of what is rounded more and more towards an end, as of sqrt(cos(t) - cos(a)), or of rounding alone,
-        where derivatives cancel; None where there is none.
+        """The integral of what is rounded more and more towards an end, as of sqrt(cos(t) - cos(a)); None where none.
 
-        As far as it is known, which is what rounding changes: the rules come no nearer.
+        As far as it is known, which is what rounding changes: the rules come no nearer. Also where all of it cancels.
         """
         if not self.is_mean or not isfinite(b - a):
             return None
