@@ -427,9 +427,7 @@ class Search:
         """Take the zero at which the function changes its sign, unless it jumps there."""
         (low, f0, d0), (high, f1, d1) = a, b
         x, way = _bisected(self.f, low, high), f1 - f0
-        is_jump = _are_opposite(d0, way) and _are_opposite(
-            d1, way
-        )  # on both sides it goes away from what is on the other one
+        is_jump = all(_are_opposite(d, way) for d in (d0, d1))  # on both sides it goes away from the other one
         if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), 0.0 if is_jump else self.noise(x, 0.0)):
             self.found[x] = not abs(self.slope(x)) > 1e-6 * abs((f1 - f0) / (high - low))
         else:
