@@ -5,7 +5,8 @@ simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, 
           of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `role`, …).
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
 share     computes equal steps once; x + y is y + x if the row says that the operation commutes
-cancel    makes y of (x + y) - x, which is another number where x is larger: only where x is a place and y the distance
+cancel    makes y of (x + y) - x, which is another number where x is larger, or infinite: only where x is a finite place
+          and y the distance
 prune     drops steps that no output and no guard depends on
 arranged  the same steps in another order, for machine code
 """

@@ -109,9 +109,12 @@ class Integrand:
 
 
 def moves_singularity(f: Body, ends: Array, same: Any) -> bool:
-    """Whether a function that does not jump has an infinite derivative by what it uses at one of some ends."""
-    known = np.asarray(getattr(same, "value", same), dtype=float)
-    if not known.size or not is_smooth(f.program):
+    """Whether a function that does not jump has an infinite derivative by what it uses at one of some ends.
+
+    All that it uses is finite: inf + x - inf is no distance.
+    """
+    known, constants = np.asarray(getattr(same, "value", same), dtype=float), f.program.constants
+    if not known.size or not is_smooth(f.program) or not all(np.isfinite(x).all() for x in (known, *constants)):
         return False
     by_same = Evaluated(derived(f, lambda y, _, same, *__: row(y, [same])[0]), known)
     with np.errstate(all="ignore"):

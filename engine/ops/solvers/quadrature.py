@@ -27,7 +27,6 @@ _DENSITIES = ((4, 30), (64, 30), (1024, 8))  # places in a power of 10, and powe
 _ALONE = 30.0  # times as much as at the places beside it: a peak between them
 _PEAKS, _CLIMBS = 8, 16
 _ROUNDING = 1.1e-16
-_NEAREST = 1e-8  # of a range: what is so near to an end is known only to some digits, where the function is rounded
 _FARTHEST = 650.0  # of which an exponential is still a number
 _FAR = 8  # places, two powers of 10
 _CHANGES = 6  # of sign, from which on a tail oscillates
@@ -89,7 +88,7 @@ class Quadrature:
     def _rounded(self, a: float, b: float) -> Area | None:
         """The integral of what is rounded more and more towards an end, as of sqrt(cos(t) - cos(a)); None where none.
 
-        As far as it is known, which is what rounding changes near the end: the rules come no nearer.
+        As far as it is known, which is what rounding changes: the rules come no nearer. Also where all of it cancels.
         """
         if not self.is_mean or not isfinite(b - a):
             return None
@@ -99,11 +98,11 @@ class Quadrature:
         return None
 
     def _noise(self, end: float, length: float) -> float:
-        """What rounding changes in the integral over the nearest 1e-8 of a range."""
-        step = _NEAREST * length
-        values = np.array([self.raw(end + step * (1.0 + 1e-5 * k)) for k in range(12)])
-        found = float(np.median(np.abs(np.diff(values, 2))) * abs(step))
-        return found if isfinite(found) else 0.0
+        """What rounding changes in the integral, at the distance from an end at which that is most."""
+        places = end + length * np.outer(_BESIDE, 1.0 + 1e-5 * np.arange(12.0))
+        values = np.array([[*map(self.raw, row)] for row in places.tolist()])
+        found = np.median(np.abs(np.diff(values, 2)), axis=1) * abs(length * _BESIDE)
+        return float(np.max(found, where=np.isfinite(found), initial=0.0))
 
     def _is_all(self, value: float, a: float, b: float) -> bool:
         """Whether a few places near the ends of a range have no more in them than was found in all of it."""

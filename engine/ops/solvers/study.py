@@ -1,9 +1,9 @@
 """What a function of one number does in an interval: zeros, extrema, inflections, poles, and where it rises or falls.
 
-Zeros, extrema and inflections are zeros of the function and of its exact derivatives; poles are zeros of 1/f beside
-which the function grows without end. The interval is cut where an outcome of `where`, `abs` or a step changes, where a
-value begins or ends, and where the derivative changes its sign without a zero. What a place is, is told by the signs
-between it and its neighbours.
+Zeros, extrema and inflections are zeros of the function and of its exact derivatives; at a pole, where the function
+grows without end, one of these changes its sign without a zero, or is divided by 0. The interval is cut where an
+outcome of `where`, `abs` or a step changes, where a value begins or ends, and where the derivative changes its sign
+without a zero. What a place is, is told by the signs between it and its neighbours.
 """
 
 from __future__ import annotations
@@ -110,16 +110,11 @@ class _Studied:
         self.kinks = self._apart(self._outcomes(), [*self.edges, *self.tiny])
         if len(self.cuts) > _PIECES:
             raise AgradError("domain", f"study: the function jumps, or ends, at more than {_PIECES} places here")
-        inverse = self._all(derived(body, lambda y, *_: 1.0 / y[0]))
-        self.found = {"poles": inverse, **dict(zip(_WORDS, map(self._all, self.bodies), strict=True))}
-        poles = [
-            x if abs(x) > _TINY else 0.0
-            for x in sorted([*inverse.places, *inverse.broken, *self.edges])
-            if self._is_pole(x)
-        ]
+        self.found = dict(zip(_WORDS, map(self._all, self.bodies), strict=True))
+        broken = [*self.found["extrema"].broken, *self.found["zeros"].broken]
+        poles = [x if abs(x) > _TINY else 0.0 for x in sorted([*broken, *self.edges]) if self._is_pole(x)]
         self.poles = [x for before, x in pairwise([-inf, *poles]) if x - before > _SAME * self.length]
         self.edges, self.kinks = (self._apart(places, self.poles) for places in (self.edges, self.kinks))
-        broken = [*self.found["extrema"].broken, *self.found["zeros"].broken]
         self.kinks += self._apart((x for x in broken if not self._is_held(x, 0) or self._is_apart(x)), self.cuts)
         self.jumps = [x for x in self.kinks if self._is_held(x, 0)]
         infinite = [x for x in np.linspace(*ends, _CELLS + 1).tolist() if abs(self.of[1](x)) == inf]
@@ -166,15 +161,14 @@ class _Studied:
 
     def _piece(self, body: Body, ends: Range) -> zeros.Zeros:
         """All zeros between two cuts."""
-        which = self.bodies.index(body) if body in self.bodies else 0
+        which = self.bodies.index(body)
         if self._sign(0, *ends) is None or self._is_tiny(which, _within(ends)):
             return zeros.Zeros([], [], "", True)
         try:
             return self._sought(body, ends)
         except AgradError as problem:
-            what = next((name for one, name in zip(self.bodies, _NAMES, strict=True) if one is body), "reciprocal")
-            message = problem.message.removeprefix("solve: ").replace("function", what)
-            if what in ("reciprocal", _NAMES[2]):
+            message = problem.message.removeprefix("solve: ").replace("function", _NAMES[which])
+            if which == 2:
                 return zeros.Zeros([], [], f"not known in {_written(ends)}, where {message}")
             if any(map(partial(_number, Evaluated(body, self.same, ())), np.linspace(*ends, 65)[1:-1].tolist())):
                 raise AgradError("domain", f"study: {message}") from None
@@ -192,7 +186,12 @@ class _Studied:
                     found = zeros.zeros_of(
                         derived(Body(part, body.sizes, body.example), lambda y, *_: y), self.same, self.ends
                     )
-                    yield from (x for x in found.places if self.of[0](x) != self.of[0](x))
+                    yield from filter(self._is_missing, found.places)
+
+    def _is_missing(self, x: float) -> bool:
+        """Whether there is no value at a place, or one that only rounding has made, away from the limit there."""
+        value, beside = self.of[0](x), [y for side in (-1, 1) for y in self._beside(x, side)[4:6]]
+        return value != value or 10.0 * (max(beside) - min(beside)) < abs(value - beside[0]) < inf
 
     def _edges(self) -> Iterator[float]:
         """Where a value begins or ends, as far as places in the interval tell."""
@@ -219,8 +218,8 @@ class _Studied:
         yield from self._unannounced()
 
     def _vanishing(self) -> Iterator[float]:
-        """Where the function, or its derivative, becomes too small for its digits."""
-        for which, f in enumerate(self.of[:2]):
+        """Where the function, or a derivative, becomes too small for its digits."""
+        for which, f in enumerate(self.of):
             for low, high, before in self._turns(lambda x, f=f: abs(f(x)) < _TINY):  # type: ignore[misc]
                 x, side = (low, -1) if before else (high, 1)
                 if self._is_tiny(which, x + side * 1e-6 * self.length):
@@ -309,7 +308,7 @@ class _Studied:
         cuts, kinds = self.cuts, dict[float, list[str]]()
         roots, flat, bends = (self.found[word].places for word in _WORDS)
         flat, bends = ([x for x in places if not self._is_near(x, cuts, _BLURRED)] for places in (flat, bends))
-        missing = [x for x in self.edges if not isfinite(self.of[0](x))]
+        missing = [x for x in self.edges if not isfinite(self.of[0](x)) or self._is_missing(x)]
         for x in (x for x in roots if not self._is_near(x, missing, _BLURRED)):
             before, after = self._across(0, x, [*cuts, *roots])
             x = next((cut for cut in cuts if self._is_near(x, [cut])), x)
@@ -347,7 +346,7 @@ class _Studied:
 
     def _place(self, x: float, kinds: list[str]) -> Place:
         value, slope = (f(x) for f in self.of[:2])
-        if not isfinite(value) or kinds[0] in ("pole", "jump"):
+        if not isfinite(value) or kinds[0] in ("pole", "jump", "hole"):
             sides = [side for side, end in zip((-1, 1), self.ends, strict=True) if x != end]
             limits = [limit for side in sides if (limit := self._limit(x, side)) == limit]
             if kinds[0] == "jump":
@@ -371,9 +370,9 @@ class _Studied:
         """What was searched for what."""
         told: dict[str, list[str]] = {}
         for word, found in self.found.items():
-            told.setdefault(found.how, []).append(word)
+            told.setdefault(found.how, []).extend(["poles", word] if word == "zeros" else [word])
         said = [f"{', '.join(words)}: {how}" for how, words in told.items() if how]
-        for which, name in enumerate(_NAMES[:2]):
+        for which, name in enumerate(_NAMES):
             pieces = pairwise(sorted({*self.ends, *self.cuts}))
             tiny = _joined([one for one in pieces if self._is_tiny(which, _within(one))], ())
             said += [f"the {name} is below {_TINY:g} in {', '.join(map(_written, tiny))}"] if tiny else []

@@ -39,7 +39,7 @@ _SEARCHED = "a {1}search in -{0}..{0} alone"
 class Zeros(NamedTuple):
     """Zeros in order, which of them are no simple ones, and how they were found, in words.
 
-    `broken`: where a search has seen the sign change without a zero, as at a jump or a pole.
+    `broken`: where a search has seen the sign change without a zero, as at a jump or a pole; of a quotient, its poles.
     """
 
     places: list[float]
@@ -61,7 +61,9 @@ def zeros_of(body: Body, same: Array, ends: Sequence[float]) -> Zeros:
         kind = "polynomial" if len(fraction.below) == 1 else "quotient of polynomials, its numerator"
         kind += ", the factor of a power of e," * bool(fraction.power)
         how = f"every real root{where} of a {kind} of degree {max(degree, 0)}"
-        return Zeros([x for x, _ in exact], [many for _, many in exact], how, True, degree < 0)
+        turned = fraction._replace(above=fraction.below, below=fraction.above or [Fraction(1)])
+        broken = [x for x, _ in _of_fraction(turned) if low <= x <= high]
+        return Zeros([x for x, _ in exact], [many for _, many in exact], how, True, degree < 0, broken)
     search = Search(body, same)
     if ends:
         places = np.linspace(low, high, _CELLS + 1).tolist()
@@ -225,7 +227,14 @@ def _of_fraction(fraction: _Fraction) -> list[tuple[float, bool]]:
         whole = _rest(whole, both)[0]
     chain = _chain(_simple(common)) if len(common) > 1 else []
     found = [(x, bool(chain) and _changes(chain, low) != _changes(chain, high)) for x, low, high in _separated(whole)]
-    return _merged(p, found) if fraction.rounded else found
+    if fraction.rounded:  # so that what the polynomials have in common is rounded as well
+        found = [zero for zero in _merged(p, found) if not _is_hidden(poles, Fraction(zero[0]))]
+    return found
+
+
+def _is_hidden(p: Coefficients, x: Fraction) -> bool:
+    """Whether a polynomial is so small at a place that rounded coefficients hide whether it is 0."""
+    return abs(_at(p, x)) <= Fraction(_NOISE) * sum(abs(c * x**k) for k, c in enumerate(p))
 
 
 def _merged(p: Coefficients, found: list[tuple[float, bool]]) -> list[tuple[float, bool]]:
@@ -233,8 +242,8 @@ def _merged(p: Coefficients, found: list[tuple[float, bool]]) -> list[tuple[floa
     slope = _slope(p)
     for x, _, _ in _separated(_simple(slope)) if len(slope) > 1 else ():
         exact = Fraction(x)
-        value, size = _at(p, exact), sum(abs(c * exact**k) for k, c in enumerate(p))
-        if value and abs(value) <= Fraction(_NOISE) * size:
+        value = _at(p, exact)
+        if value and _is_hidden(p, exact):
             before, after = ([zero for zero in found if sign * zero[0] < sign * x] for sign in (1, -1))
             if value * _at(_slope(slope), exact) < 0:  # the zeros on both sides are this one
                 before, after = before[:-1], after[1:]
@@ -418,9 +427,7 @@ class Search:
         """Take the zero at which the function changes its sign, unless it jumps there."""
         (low, f0, d0), (high, f1, d1) = a, b
         x, way = _bisected(self.f, low, high), f1 - f0
-        is_jump = _are_opposite(d0, way) and _are_opposite(
-            d1, way
-        )  # on both sides it goes away from what is on the other one
+        is_jump = all(_are_opposite(d, way) for d in (d0, d1))  # on both sides it goes away from the other one
         if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), 0.0 if is_jump else self.noise(x, 0.0)):
             self.found[x] = not abs(self.slope(x)) > 1e-6 * abs((f1 - f0) / (high - low))
         else:

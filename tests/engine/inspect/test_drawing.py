@@ -10,8 +10,9 @@ from refused import leaf, refuses
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.inspect.drawing import CHARACTER, LEAST, Box, Line, Text, drawing
+from agrad.engine.inspect.drawing import CHARACTER, LEAST, Box, Line, Text, _View, drawing
 from agrad.engine.inspect.dump import dump
+from agrad.engine.inspect.folding import Fold
 from agrad.engine.text import display_width
 from agrad.grammar.commands.graphs import drawn
 from agrad.grammar.session.session import Session
@@ -170,10 +171,14 @@ def test_three_layers_are_boxes_with_their_parameters_and_legible():
     assert any("self.last(x)" in row for row in rows(made))
 
 
-def test_a_squeezed_box_has_its_name_rather_than_half_of_its_place():
-    heads = [row for row in rows(of_network()) if " + " in row and "loss" in row]
-    assert heads
-    assert all(re.search(r"\+ (line \d+: )?loss", row) for row in heads)
+@each("width", [19, 12, 8])
+def test_a_squeezed_box_has_its_name_rather_than_half_of_its_place(width):
+    x = leaf(1.0, "x")
+    graph = dump(x * 2.0, "y")
+    fold = Fold(9, "line 9: loss = …", "statement", [])
+    wide, narrow = (_View(graph, 10)._folded(fold, [*graph.rows], size).rows[0] for size in (40, width))
+    assert wide.endswith("+ line 9: loss = …")
+    assert narrow.endswith("+ loss") and narrow.count("…") == 0
 
 
 def test_a_box_opens_with_those_around_it():

@@ -118,7 +118,7 @@ def test_two_variables_have_two_names(session: Session) -> None:
 
 
 @each("text", ["bowl(x, y)", "x*y", "sin(3*x)*cos(4*y)", "x + y", "exp(-x^2 - y^2)", "branch(x, y)"])
-def test_the_value_of_a_line_stands_on_it_and_covers_no_other_value(text: str, session: Session) -> None:
+def test_the_values_of_lines_are_inside_the_frame_and_apart_from_each_other(text: str, session: Session) -> None:
     plot, _ = plotted(f"contour {text} {OVER}", session)
     places = list(plot.inscriptions())
     assert len(places) == len(plot.curves) > 3

@@ -72,3 +72,8 @@ def test_higher_derivatives_of_a_root_at_an_infinite_slope(f, expected):
 ])  # fmt: skip
 def test_messages_have_the_places_that_were_typed(f, message):
     assert refuses(lambda: f(ag.tensor(1.3, requires_grad=True))).message == message
+
+
+def test_an_infinite_number_is_not_cancelled_in_an_integral_whose_end_moves():
+    a, c = ag.tensor(1.5, requires_grad=True), ag.tensor(math.inf)
+    assert refuses(lambda: ag.integral(lambda t: (a - t) ** -0.5 * ((t + c) - c), 0, a), "the function is nan at 0.75")

@@ -62,10 +62,11 @@ def test_the_numbers_of_a_place() -> None:
 def test_what_is_said_of_ends_of_functions_that_are_0_and_of_too_small_values() -> None:
     assert study_of(lambda x: x**x, 0.0, 2.0).places[0].slope == -math.inf
     assert study_of(function("floor(x) + x"), 0.5, 3.0).places[-1].kinds == ["end", "jump"]
-    assert study_of(lambda x: 0 * x, -1.0, 1.0).searched[1] == "zeros: all of -1..1"
-    *_, function_said, slope_said = study_of(function("exp(-x**2)"), -30.0, 30.0).searched
+    assert study_of(lambda x: 0 * x, -1.0, 1.0).searched[0] == "poles, zeros: all of -1..1"
+    *_, function_said, slope_said, second_said = study_of(function("exp(-x**2)"), -30.0, 30.0).searched
     assert function_said == "the function is below 1e-300 in -30..-26.28260885, 26.28260885..30"
     assert slope_said.startswith("the derivative is below 1e-300 in -30..-26.35")
+    assert second_said.startswith("the second derivative is below 1e-300 in -30..-26.4")
     zeros = [place.x for place in study_of(function("sin(x)*exp(-x**2)"), -30.0, 3.0).places if "zero" in place.kinds]
     assert np.allclose(zeros, np.pi * np.arange(-8, 1), rtol=0, atol=1e-9)
 
