@@ -269,7 +269,7 @@ hypot_slope: Function = row(
     "x, y; of=0",
     units="a, a -> 1",
     scalar=lambda x, y, of: 0.0 if x == 0.0 == y else (y if of else x) / math.hypot(x, y),
-    array=lambda x, y, of: np.where((x == 0.0) & (y == 0.0), 0.0, (y if of else x) / np.hypot(x, y)),
+    array=lambda x, y, of: OPS["ratio"].array(y if of else x, np.hypot(x, y)),
     rules={"x": ("out x y", _hypot_slope_rule(0)), "y": ("out x y", _hypot_slope_rule(1))},
     samples=((3.0, 4.0), ([1.0, -2.0], 3.0, {"of": 1})),
     formula=lambda x, y, of: (y if of else x) / (x**2.0 + y**2.0) ** 0.5,

@@ -13,6 +13,7 @@ from agrad.engine.ops.scalar.elementary import (
     OUTSIDE,
     elementary,
     hypot,
+    hypot_slope,
     inverse_of_positive,
     ratio,
     rsqrt,
@@ -110,7 +111,7 @@ def _atan2_rule(first: bool) -> Any:
 
     def rule(g: Any, out: Any, y: Any, x: Any) -> Any:
         h = hypot(x, y)
-        slope = ratio(ratio(x if first else y, h), h)
+        slope = ratio(hypot_slope(x, y, of=0 if first else 1), h)
         return g * slope if first else -g * slope
 
     return rule
