@@ -158,11 +158,13 @@ def _words(asked: Asked) -> tuple[str, str | None, str]:
     if len(asked.words) != 2:
         raise click.UsageError("a model and a file are needed")
     model, path = asked.words
-    if asked.measured is not None:
-        return model, asked.measured, path
     if "~" in model:
+        if asked.measured is not None:
+            raise click.UsageError("--y and ~ both say what was measured")
         measured, model = map(str.strip, model.split("~", 1))
         return model, measured, path
+    if asked.measured is not None:
+        return model, asked.measured, path
     if re.search(r"(?<![=<>!])=(?!=)", model):
         line = Line.typed()
         fix = line.changed({line.place(model): [model.replace("=", "~", 1)]})
@@ -189,7 +191,9 @@ def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> t
     if of_x and asked.sigma is None:
         raise Wrong("--sigma-x goes with --sigma: the uncertainty of what was measured", again("--sigma", "0.1"))
     if asked.points and not asked.as_json:
-        raise Wrong("--points is for --json", again("--json"), again("-o", "points.csv"))
+        raise Wrong("--points is for --json", again("--json"))
+    if not 0.0 < asked.coverage < 1.0:  # nan, which no range of click's refuses
+        raise click.UsageError(f"--coverage: {asked.coverage} is not in the range 0<x<1")
     work, has_bends = agrad.cli.data.fit_work, asked.points or asked.out is not None
     formulas = {work.MODEL: model, work.MEASURED: measured}
     formulas |= {work.SIGMA: asked.sigma} if asked.sigma is not None else {}
