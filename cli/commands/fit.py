@@ -158,18 +158,16 @@ def _words(asked: Asked) -> tuple[str, str | None, str]:
     if len(asked.words) != 2:
         raise click.UsageError("a model and a file are needed")
     model, path = asked.words
-    if "~" in model:
-        if asked.measured is not None:
-            raise click.UsageError("--y and ~ both say what was measured")
-        measured, model = map(str.strip, model.split("~", 1))
-        return model, measured, path
-    if asked.measured is not None:
-        return model, asked.measured, path
-    if re.search(r"(?<![=<>!])=(?!=)", model):
+    measured, tilde, formula = map(str.strip, model.partition("~"))
+    if tilde and asked.measured is not None:
+        raise click.UsageError("--y and ~ both say what was measured")
+    if tilde:
+        return formula, measured, path
+    if asked.measured is None and re.search(r"(?<![=<>!])=(?!=)", model):
         line = Line.typed()
         fix = line.changed({line.place(model): [model.replace("=", "~", 1)]})
         raise Wrong("a model has ~ between what was measured and its formula", fix)
-    return model, None, path
+    return model, asked.measured, path
 
 
 def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> tuple[dict[str, str], Wishes]:

@@ -167,17 +167,7 @@ def test_json_has_the_points_and_the_profile_that_the_language_has(inside, tmp_p
 
 def test_a_report_of_a_file_has_the_data_the_fit_its_picture_and_the_command(inside, tmp_path):
     precise(tmp_path / "d.csv")
-    line = [
-        "fit",
-        "n ~ a*exp(-b*t) + c",
-        "d.csv",
-        "--over",
-        "a=9,b=1,c=0.1",
-        "--bounds",
-        "c=0..0.5",
-        "--where",
-        "t < 5",
-    ]
+    line = shlex.split("fit 'n ~ a*exp(-b*t) + c' d.csv --over a=9,b=1,c=0.1 --bounds c=0..0.5 --where 't < 5'")
     assert inside(*line, "--report", "r.tex")[2] == 0
     text = (tmp_path / "r.tex").read_text()
     for said in ("d.csv", "at its bound", "c~in~0..0.5", "log\\_likelihood", "{-}{-}report~r.tex", "numpy", "t < 5"):
@@ -328,18 +318,7 @@ def test_data_may_come_from_a_pipe(environment, tmp_path):
 
 def test_the_coverage_is_that_of_bands_intervals_and_the_report(inside, tmp_path):
     precise(tmp_path / "d.csv")
-    line = [
-        "fit",
-        "n ~ a*exp(-b*t) + c",
-        "d.csv",
-        "--over",
-        "a=9,b=1,c=1",
-        "--sigma",
-        "s",
-        "--json",
-        "--profile",
-        "--points",
-    ]
+    line = shlex.split("fit 'n ~ a*exp(-b*t) + c' d.csv --over a=9,b=1,c=1 --sigma s --json --profile --points")
     wide, narrow = (json.loads(inside(*line, *words)[0]) for words in ([], ["--coverage", "0.6826894921370859"]))
     assert (wide["coverage"], round(narrow["coverage"], 4)) == (0.95, 0.6827)
     half = np.subtract(narrow["points"]["confidence_high"], narrow["points"]["predicted"])
