@@ -158,16 +158,16 @@ def _words(asked: Asked) -> tuple[str, str | None, str]:
     if len(asked.words) != 2:
         raise click.UsageError("a model and a file are needed")
     model, path = asked.words
-    if asked.measured is not None:
-        return model, asked.measured, path
-    if "~" in model:
-        measured, model = map(str.strip, model.split("~", 1))
-        return model, measured, path
-    if re.search(r"(?<![=<>!])=(?!=)", model):
+    measured, tilde, formula = map(str.strip, model.partition("~"))
+    if tilde and asked.measured is not None:
+        raise click.UsageError("--y and ~ both say what was measured")
+    if tilde:
+        return formula, measured, path
+    if asked.measured is None and re.search(r"(?<![=<>!])=(?!=)", model):
         line = Line.typed()
         fix = line.changed({line.place(model): [model.replace("=", "~", 1)]})
         raise Wrong("a model has ~ between what was measured and its formula", fix)
-    return model, None, path
+    return model, asked.measured, path
 
 
 def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> tuple[dict[str, str], Wishes]:
@@ -189,7 +189,9 @@ def _wishes(asked: Asked, model: str, measured: str, start: dict[str, str]) -> t
     if of_x and asked.sigma is None:
         raise Wrong("--sigma-x goes with --sigma: the uncertainty of what was measured", again("--sigma", "0.1"))
     if asked.points and not asked.as_json:
-        raise Wrong("--points is for --json", again("--json"), again("-o", "points.csv"))
+        raise Wrong("--points is for --json", again("--json"))
+    if not 0.0 < asked.coverage < 1.0:  # nan, which no range of click's refuses
+        raise click.UsageError(f"--coverage: {asked.coverage} is not in the range 0<x<1")
     work, has_bends = agrad.cli.data.fit_work, asked.points or asked.out is not None
     formulas = {work.MODEL: model, work.MEASURED: measured}
     formulas |= {work.SIGMA: asked.sigma} if asked.sigma is not None else {}

@@ -85,9 +85,10 @@ class FitBench(Bench):
         """The bounds of a parameter. Raises AgradError or click.UsageError."""
         if name not in self.wishes.bounds:
             return -np.inf, np.inf
-        first, dots, last = (text := self.wishes.bounds[name]).partition("..")
-        if not dots:
-            raise Wrong(f"--bounds: {name} has one end", again("--bounds", f"{name}={text}..inf"))
+        first, _, last = self.wishes.bounds[name].partition("..")
+        if not (first and last):
+            fix = again("--bounds", f"{name}={first or '-inf'}..{last or 'inf'}")
+            raise Wrong(f"--bounds: {name} has one end", fix)
         low, high = (_number(f"--bounds {name}={first}..{last}", end) for end in (first, last))
         turned = partial(again, "--bounds", f"{name}={last}..{first}")
         require_ends(name, low, high, TYPED, turned, f"-D {name}={first} instead of --over holds it")

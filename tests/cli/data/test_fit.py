@@ -167,17 +167,7 @@ def test_json_has_the_points_and_the_profile_that_the_language_has(inside, tmp_p
 
 def test_a_report_of_a_file_has_the_data_the_fit_its_picture_and_the_command(inside, tmp_path):
     precise(tmp_path / "d.csv")
-    line = [
-        "fit",
-        "n ~ a*exp(-b*t) + c",
-        "d.csv",
-        "--over",
-        "a=9,b=1,c=0.1",
-        "--bounds",
-        "c=0..0.5",
-        "--where",
-        "t < 5",
-    ]
+    line = shlex.split("fit 'n ~ a*exp(-b*t) + c' d.csv --over a=9,b=1,c=0.1 --bounds c=0..0.5 --where 't < 5'")
     assert inside(*line, "--report", "r.tex")[2] == 0
     text = (tmp_path / "r.tex").read_text()
     for said in ("d.csv", "at its bound", "c~in~0..0.5", "log\\_likelihood", "{-}{-}report~r.tex", "numpy", "t < 5"):
@@ -205,10 +195,15 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
         (["--errors", "effective"], "--errors is for columns that have uncertainties", "--sigma-x t=0.1"),
         (["--bounds", "a=3"], "--bounds: a has one end", "--over a=9,b=1 --bounds a=3..inf"),
         (["--bounds", "b=0..2,a=3"], "--bounds: a has one end", "--bounds b=0..2,a=3..inf"),
+        (["--bounds", "a=..30"], "--bounds: a has one end", "--bounds a=-inf..30"),
+        (["--bounds", "a=3.."], "--bounds: a has one end", "--bounds a=3..inf"),
         (["--bounds=a=9..1"], "fit: the bounds of a end before they begin", "--bounds=a=1..9"),
         (["--beyond", "3"], "fit: --beyond is an option of a loss", "--beyond 3 --loss huber"),
         (["--coverage", "95"], "95.0 is not in the range 0<x<1", ""),
+        (["--coverage", "nan"], "nan is not in the range 0<x<1", ""),
         (["--points"], "--points is for --json", "--points --json"),
+        (["--points", "-o", "points.csv"], "--points is for --json", "--points -o points.csv --json"),
+        (["--y", "n"], "--y and ~ both say what was measured", ""),
         (["--tied", "a=2*b"], "--over and --tied both have a", ""),
         (["--sigma-x", "a=2", "--sigma", "1"], "--over and --sigma-x both have a", ""),
         (["--sigma-x", "q=2", "--sigma", "1"], "q is not in a*exp(-b*t)", ""),
@@ -323,18 +318,7 @@ def test_data_may_come_from_a_pipe(environment, tmp_path):
 
 def test_the_coverage_is_that_of_bands_intervals_and_the_report(inside, tmp_path):
     precise(tmp_path / "d.csv")
-    line = [
-        "fit",
-        "n ~ a*exp(-b*t) + c",
-        "d.csv",
-        "--over",
-        "a=9,b=1,c=1",
-        "--sigma",
-        "s",
-        "--json",
-        "--profile",
-        "--points",
-    ]
+    line = shlex.split("fit 'n ~ a*exp(-b*t) + c' d.csv --over a=9,b=1,c=1 --sigma s --json --profile --points")
     wide, narrow = (json.loads(inside(*line, *words)[0]) for words in ([], ["--coverage", "0.6826894921370859"]))
     assert (wide["coverage"], round(narrow["coverage"], 4)) == (0.95, 0.6827)
     half = np.subtract(narrow["points"]["confidence_high"], narrow["points"]["predicted"])
