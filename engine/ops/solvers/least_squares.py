@@ -269,8 +269,8 @@ def fit(
     for search in (passes,) if sample is None else (_Passes(sample, within.loss), passes):
         factor = search.at(first)
         if search.measured.count <= size:
-            points = f"{search.measured.count} points for {size} parameters"
-            raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
+            given = f"{counted(search.measured.count, 'point')} for {counted(size, 'parameter')}"
+            raise AgradError("domain", f"fit: {given}: uncertainties need more points than parameters")
         if not np.isfinite(factor).all():
             where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, start, strict=True))
             raise AgradError("domain", f"fit: the model is not finite at {where}", fixes=[Hint(_ELSEWHERE)])
