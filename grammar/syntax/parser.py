@@ -55,7 +55,8 @@ def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
                 problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
             place = problem.labels[0].origin
             is_open = not typed(problem.fixes) or getattr(problem.facts, "name", "") in _WEAK
-            fixes = [*filter(can_be_read, errors.notation.rewritten(place) if is_open else [])]
+            rewritten: list[str] = errors.notation.rewritten(place) if is_open and isinstance(place, Span) else []
+            fixes = [*filter(can_be_read, rewritten)]
             if fixes and fixes[0] not in problem.fixes:
                 problem.fixes, problem.notes = fixes, []  # which list the commands
         raise
