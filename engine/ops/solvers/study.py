@@ -372,6 +372,10 @@ class _Studied:
         for word, found in self.found.items():
             told.setdefault(found.how, []).extend(["poles", word] if word == "zeros" else [word])
         said = [f"{', '.join(words)}: {how}" for how, words in told.items() if how]
+        program, how = self.bodies[0].program, self.found["zeros"].how
+        is_singular = any(step.op.name in _SINGULAR for step in program.steps) and not how.startswith("every")
+        if is_singular or not is_smooth(program):
+            said.append(f"jumps: a search in {_CELLS} parts of the range, for one in each")
         for which, name in enumerate(_NAMES):
             pieces = pairwise(sorted({*self.ends, *self.cuts}))
             tiny = _joined([one for one in pieces if self._is_tiny(which, _within(one))], ())
