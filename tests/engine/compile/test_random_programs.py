@@ -11,6 +11,7 @@ import os
 import random
 from dataclasses import replace
 from importlib.util import find_spec
+from math import isnan
 
 import numpy as np
 import pytest
@@ -89,6 +90,9 @@ def test_in_machine_code_each_step_of_value_and_gradients_is_that_of_eager(group
             found = code.call(*point)
             made = [(step.op.name, step.operands, step.attrs) for step in program.steps]
             check_steps(made, (*point, *program.constants), found[3:])
+            slots = [*point, *program.constants, *found[3:]]
+            if any(name == "sign_bit" and isnan(slots[x]) for name, (x, *_), _ in made):
+                continue  # LLVM, like IEEE 754, does not say what the sign of a nan is that was computed
             value, slopes = whole.value_and_grad(*point)
             assert same_bits((value, *slopes), found[:3]), (str(f), point)
 
