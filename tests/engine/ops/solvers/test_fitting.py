@@ -121,7 +121,9 @@ def test_a_model_that_cannot_be_fitted_is_refused(model, start, message):
 
 def test_points_must_be_more_than_parameters():
     for count in range(3):
-        with pytest.raises(ag.AgradError, match=rf"fit: {count} points? for 2 parameters: uncertainties need more points"):
+        with pytest.raises(
+            ag.AgradError, match=rf"fit: {count} points? for 2 parameters: uncertainties need more points"
+        ):
             fitted(lambda a, b, n=count: a + b * np.arange(n), ["a", "b"], [1.0, 1.0], np.ones(count), None)
 
 
