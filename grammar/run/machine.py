@@ -616,7 +616,7 @@ class Machine:
             index = as_array(index)
         if is_table(value):
             return adapted(value[index])
-        entry = as_tensor(value, "an index")[_whole(index) if type(value).__module__ == "torch" else index]
+        entry = as_tensor(value, "an index")[_whole(index)]
         if operations.is_basic(index):
             operations.mark(entry, value)
         return entry
@@ -638,7 +638,7 @@ class Machine:
         elif type(target) is List:
             target.put(lists.place_in(target, index), value)
         elif isinstance(target, Tensor):
-            target[_whole(index) if type(target).__module__ == "torch" else index] = as_array(value)
+            target[_whole(index)] = as_array(value)
         else:
             message = f"the entries of {describe(target)} cannot be assigned to"
             raise AgradError("type", message, labels=[Label(site[1])])
@@ -1130,7 +1130,7 @@ class Machine:
 
 
 def _whole(index: Any) -> Any:
-    """An index as values of Python's reading take it: its numbers are whole ones."""
+    """An index with whole numbers as Python has them, which values of its reading need, and arrays take faster."""
     if type(index) is tuple:
         return tuple([_whole(part) for part in index])
     if isinstance(index, slice):
