@@ -18,9 +18,9 @@ from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops import tables
 from agrad.engine.struct import Struct
 from agrad.engine.values import Value, coerce, format_number, format_value, spread
-from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
+from agrad.grammar.values.lists import List, as_truth, is_array, stacked
 
-_SHOWN = 1000  # entries of a container of Python
+_SHOWN = 1000  # entries of a list, or of a container of Python
 
 
 class Settings(Struct, eq=False, frozen=False):
@@ -316,9 +316,9 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
     if isinstance(value, str):
         return value
     if type(value) is List:
-        return text_of_list(value, lambda part: quoted(part, lambda one: text_of(one, settings)))
+        return _of_list(value, settings)
     if isinstance(value, tuple):
-        inner = ", ".join(quoted(item, lambda one: text_of(one, settings)) for item in value)
+        inner = ", ".join(_quoted(item, settings) for item in value)
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if isinstance(value, range):
         ends = (value.start, value.stop) if value.step == 1 else (value.start, value.stop, value.step)
@@ -342,6 +342,20 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
     return "None" if value is None else str(value)
 
 
+def _quoted(value: Any, settings: Settings) -> str:
+    """An entry as it is printed: texts in quotes, as Python prints them."""
+    return repr(value) if isinstance(value, str) else text_of(value, settings)
+
+
+def _of_list(value: List, settings: Settings) -> str:
+    """A list: as an array if it is one."""
+    if is_array(value) and value.parts and bool not in map(type, map(as_truth, value.parts)):
+        return text_of(stacked(value.parts), settings)  # recorded, since the graph tells uncertainties
+    shown = [_quoted(part, settings) for part in value.parts[:_SHOWN]]
+    more = [f"… {len(value) - _SHOWN} more"] if len(value) > _SHOWN else []
+    return f"[{', '.join([*shown, *more])}]"
+
+
 _WITHIN: set[int] = set()  # the containers whose texts are being made
 
 
@@ -351,9 +365,9 @@ def _of_container(value: Any, settings: Settings) -> str:
         return "…"
     _WITHIN.add(id(value))
     try:
-        inner = [quoted(one, lambda one: text_of(one, settings)) for one in islice(value, _SHOWN)]
+        inner = [_quoted(one, settings) for one in islice(value, _SHOWN)]
         if isinstance(value, dict):
-            parts = (quoted(one, lambda one: text_of(one, settings)) for one in islice(value.values(), _SHOWN))
+            parts = (_quoted(one, settings) for one in islice(value.values(), _SHOWN))
             inner = [f"{key}: {one}" for key, one in zip(inner, parts, strict=True)]
     finally:
         _WITHIN.discard(id(value))

@@ -39,7 +39,6 @@ from agrad.grammar.runtime import attributes, notes, operations
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.operations import SEQUENCES, adapted, as_array, function_of, is_table, iterate, truth
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.values import lists
 from agrad.grammar.values.lists import List, Star, entries_of, plain, tensors_in
@@ -506,9 +505,7 @@ class Machine:
         if isinstance(left, numbers) and isinstance(right, numbers):
             shapes = [x.shape if isinstance(x, Tensor) else () for x in (left, right)]
             if any(shapes):
-                message = "arrays are compared entry by entry: one truth is asked for"
-                fixes = [Hint("any(x is y for y in ys)   finds the very same one"), Hint("all(x == y)")]
-                raise AgradError("type", message, fixes=fixes)
+                raise operations.entry_by_entry()
             if Units.exist and any(isinstance(x, Tensor) for x in (left, right)):
                 units.quantity.alike([left, right])
                 return truth(OPS["equal"].call(left, right))
@@ -633,23 +630,19 @@ class Machine:
             lists.refuse_itself(target, tuple(parts))
             target.change(parts)
         elif type(target) is List and isinstance(index, tuple):
-            message = "an entry of a list is assigned to by one index; the list is no array"
-            raise AgradError("type", message, fixes=[Hint("xs[0][1] = …   writes into the first entry of the list")])
+            raise operations.several_indices()
         elif type(target) is List:
             target.put(lists.place_in(target, index), value)
         elif isinstance(target, Tensor):
             target[_whole(index)] = as_array(value)
         else:
-            message = f"the entries of {describe(target)} cannot be assigned to"
-            raise AgradError("type", message, labels=[Label(site[1])])
+            raise AgradError("type", f"the entries of {describe(target)} cannot be assigned to")
 
     @staticmethod
     def on_delete_index(site: tuple[None, Span], target: Any, index: Any) -> None:
         """`del x[i]`."""
         if type(target) is not List:
-            message = f"the entries of {operations.describe_value(target)} cannot be deleted"
-            fixes = [Hint("x[1:], x[:-1]   leaves out an entry")]
-            raise AgradError("type", message, labels=[Label(site[1])], fixes=fixes)
+            raise operations.not_deleted(target)
         parts = list(target.parts)
         del parts[tidy_slice(index) if isinstance(index, slice) else lists.place_in(target, index)]
         target.change(parts)
@@ -754,10 +747,7 @@ class Machine:
         """
         names = self.session.names
         if "d" in names and callable(names.get(word)):
-            message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
-            raise AgradError(
-                "name", message, fixes=[f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"]
-            )
+            raise runtime.fixes.two_quotients(word)
         return runtime.school.derivative(function, int(order), x, bool(is_of))
 
     def on_callee(self, span: Span, function: Any) -> Any:
@@ -840,14 +830,8 @@ class Machine:
         scopes = (around, self.session.names) if around else (self.session.names,)
         there = {name for name in names if is_result(name) or meaning(name, scopes, MISSING) is not MISSING}
         unknown = tuple([name for name in names if name not in there | {"_", "ans"}])
-        # the dx of `integral(x^2 dx, 0, 1)` is none
-        found = re.fullmatch(r"(.+?)[ \t]*\*?[ \t]*(?<!\w)d([^\W\d]\w*)", span.text)
-        if found is not None and (f"d{found[2]}" not in unknown or found[2] not in names):
-            found = None
-        if found or len(unknown) > 1:
-            message = f"{' and '.join(unknown)} {'have' if unknown[1:] else 'has'} no value, and an expression has one"
-            fixes = [corrected(span, f"lambda {found[2]}: {found[1]}")] if found else []
-            raise AgradError("name", f"{message} unknown here", labels=[Label(span)], fixes=fixes)
+        if (problem := runtime.fixes.several_unknown(unknown, names, span)) is not None:
+            raise problem
         function = Closure(Definition(span.text, unknown, (), node, span), (), self, scopes)
         return function if unknown else self.call(function, (), {})
 

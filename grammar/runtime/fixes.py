@@ -724,6 +724,26 @@ def alone(span: Span) -> bool:
     return not before.strip() and not behind.strip()
 
 
+def two_quotients(word: str) -> AgradError:
+    """The error for `d/dx(…)` where d has a value and dx is a function."""
+    message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
+    return AgradError("name", message, fixes=[f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"])
+
+
+def several_unknown(unknown: tuple[str, ...], names: tuple[str, ...], span: Span) -> AgradError | None:
+    """The error for an expression given to a solver in which several names have no value.
+
+    The dx of `integral(x^2 dx, 0, 1)` is none.
+    """
+    found = re.fullmatch(r"(.+?)[ \t]*\*?[ \t]*(?<!\w)d([^\W\d]\w*)", span.text)
+    is_integral = found is not None and f"d{found[2]}" in unknown and found[2] in names
+    if not is_integral and len(unknown) < 2:
+        return None
+    message = f"{' and '.join(unknown)} {'have' if unknown[1:] else 'has'} no value, and an expression has one"
+    fixes = [corrected(span, f"lambda {found[2]}: {found[1]}")] if found is not None and is_integral else []
+    return AgradError("name", f"{message} unknown here", labels=[Label(span)], fixes=fixes)
+
+
 def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     """The error for a call of something that is not a function: `x(3)`, where `x*(3)` may be meant."""
     name, given = apart(span.text)

@@ -5,7 +5,7 @@ Where an array is needed, the parts are stacked. `[1, 2, 3]`, of plain numbers, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agrad.engine.core.context import afford, current, remember_entry, scope
@@ -16,8 +16,6 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, format_shape, whole
 from agrad.engine.values import is_mask as of_truths
-
-_MOST_SHOWN = 1000  # parts of a list, in a text
 
 
 class List:
@@ -242,11 +240,6 @@ def become_list(array: Tensor, places: Iterable[Mapping[str, Any] | list[Any]]) 
     return made
 
 
-def quoted(value: Any, text: Callable[[Any], str]) -> str:
-    """An entry as it is printed: texts in quotes, as Python prints them."""
-    return repr(value) if isinstance(value, str) else text(value)
-
-
 def as_truth(value: Any) -> Any:
     """True or False for a comparison of two numbers that is in a graph, also inside a tuple; any other value itself."""
     if type(value) is tuple:
@@ -254,16 +247,6 @@ def as_truth(value: Any) -> Any:
     if isinstance(value, Tensor) and value.node.op is not None and not value.shape:
         return bool(value.value) if value.node.op.family == "comparison" else value
     return value
-
-
-def text_of_list(value: List, text: Any) -> str:
-    """A list as it is printed: as an array if it is one; `text` gives the text of a part."""
-    if is_array(value) and value.parts and bool not in map(type, map(as_truth, value.parts)):
-        whole: str = text(stacked(value.parts))  # recorded, since the graph tells uncertainties
-        return whole
-    shown = [text(part) for part in value.parts[:_MOST_SHOWN]]
-    more = [f"… {len(value) - _MOST_SHOWN} more"] if len(value) > _MOST_SHOWN else []
-    return f"[{', '.join([*shown, *more])}]"
 
 
 # What the methods of lists do, which are those of Python.
