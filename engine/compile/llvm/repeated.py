@@ -16,7 +16,7 @@ from typing import Any
 
 from agrad.engine.compile.cost import interpreted, of_loops
 from agrad.engine.compile.llvm.backend import written
-from agrad.engine.compile.llvm.ir_builder import Code, Grouped, counted, loads, module, stores
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
@@ -67,10 +67,8 @@ class Repeated:
     @cached_property
     def _function(self) -> Any:
         steps = len(self.program.steps)
-        repeats = (
-            self.tests is not None and _FEWEST <= steps <= _SOME
-        )  # then what entries of arrays do alike is vectorized
-        engine = compiled(self.source(), steps < LONG, int(repeats), repeats)
+        is_vectorized = steps < LONG if self.tests is None else _FEWEST <= steps <= _SOME  # what entries do alike
+        engine = compiled(self.source(), steps < LONG, int(is_vectorized), is_vectorized)
         return function(engine, "repeat", ctypes.c_int64, *[ctypes.c_void_p] * 5, ctypes.c_int64)
 
     @property
@@ -83,12 +81,10 @@ class Repeated:
         """LLVM's code, as it is before optimization."""
         code = Code(1)
         outputs = written(self.program, code)
-        if self.tests is not None:
-            return module([code], "declare double @llvm.fabs.f64(double)", self._kernel(code.lines, outputs, ""))
-        grouped = Grouped(code)
-        return module([code], *grouped.declared, self._kernel(grouped.lines, outputs, grouped.attributes))
+        parts = "declare double @llvm.fabs.f64(double)", self._kernel(code.lines, outputs)
+        return module([code], *parts, has_variants=self.tests is None)
 
-    def _kernel(self, lines: Sequence[str], outputs: Sequence[str], attributes: str) -> str:
+    def _kernel(self, lines: Sequence[str], outputs: Sequence[str]) -> str:
         """The function `repeat`, whose inputs %x0, %x1, … are the state, a row and what is the same."""
         (state, row, same), width = self.sizes, self.width
         body = list[str]()
@@ -102,7 +98,7 @@ class Repeated:
             body.append(f"  %s{i} = getelementptr double, ptr %sums, i64 {i}\n  %before{i} = load double, ptr %s{i}")
             body.append(f"  %sum{i} = fadd double %before{i}, {text}\n  store double %sum{i}, ptr %s{i}")
         arrays = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
-        head = f"define i64 @repeat({arrays}, i64 %count) {attributes} {{\nentry:"
+        head = f"define i64 @repeat({arrays}, i64 %count) {of_vectors(machine().lanes)} {{\nentry:"
         before = loads("%same", range(state + row, state + row + same), state + row)
         phis = ["  %from = phi ptr [%state, %entry], [%made, %turn.end]"]
         loop = counted("turn", "entry", "%count", body, phis=phis)
