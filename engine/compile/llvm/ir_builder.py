@@ -139,11 +139,12 @@ def counted(
     first: object = 0,
     step: int = 1,
     phis: Iterable[str] = (),
+    told: str = "",
 ) -> Iterator[str]:
     """A loop of which `%name` counts from the first number up to a count; it runs at least once.
 
     It follows the block `before`, and what follows it is in the block `name.done`. The blocks `name.loop` and
-    `name.end` begin and end it; `phis` are its other variables.
+    `name.end` begin and end it; `phis` are its other variables; `told` is for LLVM.
     """
     yield f"  br label %{name}.loop\n{name}.loop:"
     yield f"  %{name} = phi i64 [{first}, %{before}], [%{name}.next, %{name}.end]"
@@ -151,7 +152,7 @@ def counted(
     yield from body
     yield f"  br label %{name}.end\n{name}.end:\n  %{name}.next = add i64 %{name}, {step}"
     yield f"  %{name}.more = icmp ult i64 %{name}.next, {count}"
-    yield f"  br i1 %{name}.more, label %{name}.loop, label %{name}.done\n{name}.done:"
+    yield f"  br i1 %{name}.more, label %{name}.loop, label %{name}.done{told}\n{name}.done:"
 
 
 def nested(loops: Sequence[tuple[str, int]], inside: Iterable[str]) -> Iterator[str]:
@@ -162,30 +163,21 @@ def nested(loops: Sequence[tuple[str, int]], inside: Iterable[str]) -> Iterator[
     return iter(inside)
 
 
-def splat(name: str, lanes: int, unit: str = "double") -> Iterator[str]:
+def splat(name: str, lanes: int) -> Iterator[str]:
     """A vector `name.all` with the same number in all lanes."""
-    vector = f"<{lanes} x {unit}>"
-    yield f"  {name}.1 = insertelement {vector} poison, {unit} {name}, i64 0"
+    vector = f"<{lanes} x double>"
+    yield f"  {name}.1 = insertelement {vector} poison, double {name}, i64 0"
     yield f"  {name}.all = shufflevector {vector} {name}.1, {vector} poison, <{lanes} x i32> zeroinitializer"
 
 
-EVERY = "splat (i1 true)"  # the mask of all lanes
-
-
-def load(name: str, at: str, lanes: int, mask: str = EVERY, unit: str = "double") -> str:
+def load(name: str, at: str, lanes: int, mask: str) -> str:
     """A vector that is read from memory, but for the lanes that a mask leaves out."""
-    vector, kind = f"<{lanes} x {unit}>", "f64" if unit == "double" else unit
-    given = f"ptr {at}, i32 1, <{lanes} x i1> {mask}, {vector} {'splat (double 1.0)' if kind == 'f64' else 'poison'}"
-    return f"  {name} = call {vector} @llvm.masked.load.v{lanes}{kind}.p0({given})"
+    vector = f"<{lanes} x double>"
+    given = f"ptr {at}, i32 1, <{lanes} x i1> {mask}, {vector} poison"
+    return f"  {name} = call {vector} @llvm.masked.load.v{lanes}f64.p0({given})"
 
 
-def gather(name: str, places: str, lanes: int, mask: str = EVERY) -> str:
-    """The same with an address for each lane."""
-    given = f"<{lanes} x ptr> {places}, i32 1, <{lanes} x i1> {mask}, <{lanes} x double> splat (double 1.0)"
-    return f"  {name} = call <{lanes} x double> @llvm.masked.gather.v{lanes}f64.v{lanes}p0({given})"
-
-
-def store(value: str, at: str, lanes: int, mask: str = EVERY) -> str:
+def store(value: str, at: str, lanes: int, mask: str) -> str:
     """A vector that is written to memory, but for the lanes that a mask leaves out."""
     given = f"<{lanes} x double> {value}, ptr {at}, i32 1, <{lanes} x i1> {mask}"
     return f"  call void @llvm.masked.store.v{lanes}f64.p0({given})"

@@ -65,7 +65,7 @@ class Loops:
 
     @cached_property
     def _function(self) -> Any:
-        engine = compiled(self.source(), True, 1)
+        engine = compiled(self.source(), True, 1, has_loops=True)
         return function(engine, "run", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32)
 
     def call(self, *values: Value) -> tuple[Value, ...]:
@@ -163,16 +163,15 @@ class Loops:
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
         texts.append(self.driver.text)
         texts += [kernel.Routine(name, one, lanes).text for one, name in routines.items()]
-        return module(codes, template("kernels.ll", lanes), *texts)
+        return module(codes, template("kernels.ll", lanes), *texts, has_variants=True)
 
     def _text(self, name: str, stage: stages.Stage, codes: list[Code], routines: dict[kernel.Product, str]) -> str:
         """The function of a stage; adds to the codes in it, and to the routines of products."""
         memory = self.memory
         match stage:
             case stages.Kernel():
-                made = kernel.KernelCode(name, self.schedule, stage, memory, machine().lanes)
-                codes += made.codes
-                return made.text
+                codes.append(Code(1))
+                return kernel.KernelCode(name, stage, memory, codes[-1]).text
             case stages.Numbers():
                 codes.append(Code(1))
                 return kernel.numbers_code(name, stage, memory, codes[-1])

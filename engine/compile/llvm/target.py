@@ -207,16 +207,17 @@ def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None
 LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
 
 
-def compiled(text: str, fast: bool, level: int = 0, is_vectorized: bool = False) -> Any:
+def compiled(text: str, fast: bool, level: int = 0, is_vectorized: bool = False, has_loops: bool = False) -> Any:
     """The LLVM engine with the code of a module, with the small functions of the loop put in place.
 
     Other passes of LLVM have no effect on straight-line code without repetition; its vectorizer for such code takes
-    seconds for thousands of lines, without gain. With `is_vectorized`, it is used.
+    seconds for thousands of lines, without gain. With `is_vectorized`, it is used; with `has_loops`, that for loops.
     """
     llvm = llvmlite()
     module = llvm.parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = is_vectorized, False, False
+    options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = is_vectorized, has_loops, False
+    options.loop_interleaving = has_loops
     builder = llvm.create_pass_builder(processor(fast), options)
     builder.getModulePassManager().run(module, builder)
     engine = llvm.create_mcjit_compiler(module, processor(fast))
