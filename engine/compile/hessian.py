@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.cost import about, of_products, of_second, second_steps
+from agrad.engine.compile.cost import about, of_products, of_second, second_steps, ways
+from agrad.engine.compile.derive import Products, parts_of
 from agrad.engine.compile.llvm.backend import Lowered
-from agrad.engine.compile.plan import ways
-from agrad.engine.compile.products import Products, parts_of
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.context import afford

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from agrad.engine.compile.cost import interpreted, of_loops
+from agrad.engine.compile.cost import interpreted, of_loops, without_outer
 from agrad.engine.compile.llvm.backend import written
 from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, llvmlite, machine
-from agrad.engine.compile.plan import without_outer
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Input, Program, Step, assembled
 from agrad.engine.program.passes import Rewriting, inserted, optimised, prune
