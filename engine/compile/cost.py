@@ -20,8 +20,7 @@ from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import Program, Step, spans, unchecked
-from agrad.engine.program.passes import Rewriting, optimised, rewritten
+from agrad.engine.program.ir import Program, Rewriting, Step, optimised, rewritten, spans, unchecked
 from agrad.engine.text import counted
 from agrad.engine.values import Value, format_shape, mask_type, shape_of, size_of
 

@@ -18,8 +18,7 @@ from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Program, Step, spans
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import Program, Step, optimised, spans
 from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, placeholders, recorded, valued
 from agrad.engine.values import Array, Shape, Value, np, size_of
 

@@ -20,8 +20,7 @@ from agrad.engine.core.context import afford
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Diverged, Program
-from agrad.engine.program.passes import guards_first, key, optimised
+from agrad.engine.program.ir import Diverged, Program, guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
 from agrad.engine.program.trace import check_kept, plain, sole, trace, traced
 from agrad.engine.text import Lines

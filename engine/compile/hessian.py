@@ -26,8 +26,7 @@ from agrad.engine.compile.specializations import Eager, Specialization, Speciali
 from agrad.engine.core.context import afford
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.ir import Diverged, Program, Step, spans
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import Diverged, Program, Step, optimised, spans
 from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, sole, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 

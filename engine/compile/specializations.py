@@ -20,8 +20,7 @@ from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, Code, NativeB
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.core.guards import bits
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked
-from agrad.engine.program.passes import frozen, key
+from agrad.engine.program.ir import Diverged, GuardCheck, Program, frozen, key, unchecked
 from agrad.engine.values import Shape, Value
 
 MOST = 256  # specialisations of one function

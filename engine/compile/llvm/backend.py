@@ -31,8 +31,7 @@ from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.core.guards import bits, truth
-from agrad.engine.program.ir import Program
-from agrad.engine.program.passes import arranged, frozen
+from agrad.engine.program.ir import Program, arranged, frozen
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, Value, np, size_of
 

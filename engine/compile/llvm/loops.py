@@ -29,8 +29,7 @@ from agrad.engine.core.dispatch import all_floats
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import computed as silently
 from agrad.engine.core.op import Op
-from agrad.engine.program.ir import GuardCheck, Program, called, computed
-from agrad.engine.program.passes import frozen
+from agrad.engine.program.ir import GuardCheck, Program, called, computed, frozen
 from agrad.engine.values import Array, Value, size_of
 
 _MOST = 20_000  # instructions, in all kernels

@@ -22,8 +22,7 @@ from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, llvmlite, machine
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import Input, Program, Step, assembled
-from agrad.engine.program.passes import Rewriting, inserted, optimised, prune
+from agrad.engine.program.ir import Input, Program, Rewriting, Step, assembled, inserted, optimised, prune
 from agrad.engine.values import Array
 
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
