@@ -27,7 +27,8 @@ from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
 _NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
-_LENGTHS = ((24, 4), (64, 2))  # steps up to which so many vectors are computed side by side
+_LENGTHS = ((24, 4), (64, 2), (2_000, 1))  # steps up to which so many vectors are computed side by side
+_SCALAR = 3  # what is said of a longer loop: LLVM's time to make vectors of it is quadratic
 
 
 def _stage(name: str, *lines: str) -> str:
@@ -160,8 +161,8 @@ class KernelCode(_Reader):
             name = f"%b{one.slot}"
             lines.append(f"  {name} = fadd reassoc double {before_it.text}, {found[one.operand].text}")
             phis.append(f"  {before_it.text} = phi double [{_NOTHING}, %{before}], [{name}, %j.end]")
-        count = next((count for most, count in _LENGTHS if len(self.kernel.steps) <= most), 1)
-        count = count if self.axes[-1] >= 2 * count * machine().lanes else 1
+        count = next((count for most, count in _LENGTHS if len(self.kernel.steps) <= most), _SCALAR)
+        count = count if count == _SCALAR or self.axes[-1] >= 2 * count * machine().lanes else 1
         body, begin = [*lines], len(lines)
         yield from counted("j", before, end, body, first, phis=phis, told=f", !llvm.loop !{count}")
         for one in self.inner_sums:

@@ -26,7 +26,8 @@ from agrad.engine.program.ir import Input, Program, Rewriting, Step, assembled, 
 from agrad.engine.values import Array
 
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
-_FEWEST, _SOME = 64, 1_000  # steps of a loop with tests, between which the vectorizer for straight-line code pays
+_MOST = 2_500  # steps of a loop, up to which the vectorizer for straight-line code pays
+_FEWEST, _SOME = 64, 1_000  # the same with tests, between which it does
 _INVALID = 1  # the flag of an invalid operation on x86 and ARM, in C libraries but Microsoft's
 _FLAGS = ("feclearexcept", "fetestexcept")
 
@@ -65,7 +66,8 @@ class Repeated:
     @cached_property
     def _function(self) -> Any:
         steps = len(self.program.steps)
-        is_vectorized = steps < LONG if self.tests is None else _FEWEST <= steps <= _SOME  # what entries do alike
+        # what entries of arrays do alike is vectorized
+        is_vectorized = steps <= _MOST if self.tests is None else _FEWEST <= steps <= _SOME
         engine = compiled(self.source(), steps < LONG, int(is_vectorized), is_vectorized)
         return function(engine, "repeat", ctypes.c_int64, *[ctypes.c_void_p] * 5, ctypes.c_int64)
 
