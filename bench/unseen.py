@@ -1,5 +1,7 @@
 """Programs that nobody tuned the compiler to: drawn by a grammar and by size, new ones each week.
 
+One whose value or slope has no digits to compare, since it grows what is rounded, is drawn again.
+
 The week is the seed (WEEK=2026-48 gives those of another one), so that a surprise can be looked at again:
 `python bench/unseen.py` prints the programs. Each is called as often before it is timed as its peer, and agrad chooses
 by itself when it makes machine code.
@@ -7,11 +9,13 @@ by itself when it makes machine code.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 from harness import Case, Work, repeated, serve
@@ -20,6 +24,8 @@ WEEK = os.environ.get("WEEK") or "{}-{:02}".format(*datetime.now(UTC).isocalenda
 SIZES = (3, 12, 60, 300)  # entries of a vector; a matrix has so many rows
 LENGTHS = (6, 18, 40)  # statements
 WARM = 20  # calls before the first that is timed
+CHANGE, TINY = 1e-13, 1e-20
+GROWTH = 1e4  # of a change: of a program that grows it more, eight digits are not to be had
 # What a statement computes: S, V and M stand for a number, a vector and a matrix that there are, n for their length.
 RULES = {
     "V": """
@@ -37,11 +43,43 @@ LOOPS = """
 
 
 def drawn(name: str, size: int, length: int) -> str:
-    """The text of a function `f(a, v, m)` of a number, a vector and a matrix."""
+    """The text of a function `f(a, v, m)` of a number, a vector and a matrix, whose results can be compared."""
+    texts = (_drawn(f"{name} {attempt}" if attempt else name, size, length) for attempt in count())
+    return next(text for text in texts if _growth(text, size) <= GROWTH)
+
+
+def _growth(text: str, size: int) -> float:
+    """How many times larger a small relative change of all arguments is in the value, or in its slope.
+
+    The slope is exact, by a step in the imaginary direction.
+    """
+    import numpy
+
+    space, found = dict[str, Any](np=numpy), list[Any]()
+    exec(text, space)
+    directions = numpy.random.default_rng(1)
+    given = [(x, directions.normal(size=numpy.shape(x))) for x in examples(size)]
+    with numpy.errstate(all="ignore"):
+        for scale in (1.0, 1.0 + CHANGE):
+            y = space["f"](*[x * scale + TINY * 1j * direction for x, direction in given])
+            found.append(numpy.array([y.real, y.imag / TINY]))
+    grown = numpy.abs(found[1] - found[0]) / numpy.maximum(1.0, numpy.abs(found[0]))
+    return float(grown.max()) / CHANGE if numpy.isfinite(grown).all() else math.inf
+
+
+def examples(size: int) -> tuple[float, Any, Any]:
+    """The arguments."""
+    import numpy
+
+    rng = numpy.random.default_rng(size)
+    return 0.3, rng.normal(size=size), rng.normal(size=(size, size))
+
+
+def _drawn(name: str, size: int, length: int) -> str:
     dice = random.Random(name)
     known = {"S": ["a"], "V": ["v"], "M": ["m"]}
 
-    def filled(rule: str, count: int = 0) -> str:
+    def filled(rule: str) -> str:
         text = ""
         for place, sign in enumerate(rule):
             is_kind = sign in known and not (rule[place - 1].isalnum() and place) and rule[place + 1 : place + 2] != "1"
@@ -83,9 +121,8 @@ def cases(np: Any, made: Callable[[Callable[..., Any], tuple[Any, ...]], Callabl
     import numpy
 
     def case(key: str, size: int, length: int) -> Case:
-        rng, space, known = numpy.random.default_rng(size), dict[str, Any](np=np), list[Callable[[], Any]]()
+        space, known, given = dict[str, Any](np=np), list[Callable[[], Any]](), examples(size)
         exec(drawn(key, size, length), space)
-        given = 0.3, rng.normal(size=size), rng.normal(size=(size, size))
 
         def call() -> Any:
             if not known:

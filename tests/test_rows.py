@@ -13,7 +13,7 @@ from agrad.engine.autodiff.gradcheck import check
 from agrad.engine.compile.llvm import target
 from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import FUNCTIONS, OPS, Domain, Identity, Kink, Operator
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.printer import listing
 from agrad.engine.program.trace import trace
 from agrad.grammar.commands import COMMANDS

@@ -7,8 +7,8 @@
     f.map(xs, ys)                   # for each row of some columns
 
 `function` has the compiled function, `specializations` its programs; `hessian` makes further programs, and so do `rows`
-and `dask_arrays`, of columns. `derive` has what is derived of a program, and `plan` decides whether machine code is
-made of numbers (`scalarise`) or of arrays, by what each takes (`cost`). `paths` puts programs that differ in the
+and `dask_arrays`, of columns. `derive` has what is derived of a program, and `cost` decides whether machine code is
+made of numbers (`scalarise`) or of arrays, by what each takes. `paths` puts programs that differ in the
 outcomes of guards into a tree. `registry` lists the backends, which run programs: `python_backend` and the folder
 `llvm`; they and the folder `export` write operations by the symbols of `symbols`. From outside import `compile`;
 replays and hot loops run their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is

@@ -224,18 +224,13 @@ def flat(values: Sequence[Value]) -> tuple[float, ...]:
 
 
 def packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
-    """The function from floats and contiguous arrays of some shapes to their entries, as the bytes that code reads."""
+    """The function from floats and arrays of some shapes to their entries, as the bytes that code reads.
+
+    It raises TypeError, or another error, for all but such numbers and arrays.
+    """
     if not any(shapes):
         return struct.Struct(f"{len(shapes)}d").pack
-    return lambda *values: b"".join([struct.pack("d", x) if isinstance(x, float) else x.tobytes() for x in values])
-
-
-def strictly_packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
-    """The same for arrays in any layout. It raises TypeError, or another error, for all but such numbers and arrays."""
-    if not any(shapes):
-        return packing(shapes)
     array, double = np.ndarray, np.dtype(np.float64)
-    kinds: list[tuple[Any, Shape]] = [(array, shape) if shape else (float, ()) for shape in shapes]
     only = shapes[0] if len(shapes) == 1 else None
 
     def pack(*values: Any) -> bytes:
@@ -245,10 +240,13 @@ def strictly_packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
                 raise TypeError
             return one.tobytes()
         parts = []
-        for x, (kind, shape) in zip(values, kinds, strict=True):
-            if type(x) is not kind or (shape and (x.shape != shape or x.dtype is not double)):
+        for x, shape in zip(values, shapes, strict=True):
+            if not shape and isinstance(x, float):
+                parts.append(struct.pack("d", x))
+                continue
+            if not shape or type(x) is not array or x.shape != shape or x.dtype is not double:
                 raise TypeError
-            parts.append(x.tobytes() if shape else struct.pack("d", x))
+            parts.append(x.tobytes())
         return b"".join(parts)
 
     return pack

@@ -7,13 +7,12 @@ from functools import partial
 from os import urandom
 from typing import Any
 
-from agrad.engine.compile import dask_arrays
+from agrad.engine.compile import dask_arrays, derive
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched, row_of
-from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, NotBatched, TooLong, batched
+from agrad.engine.compile.cost import explained, lowered
+from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, NotBatched, TooLong
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.llvm.backend import Lowered
-from agrad.engine.compile.plan import explained, lowered
-from agrad.engine.compile.products import Products, blocks
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.rows import Columns, Layout
 from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, code_size, is_of_data
@@ -21,8 +20,7 @@ from agrad.engine.core.context import afford
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Diverged, Program
-from agrad.engine.program.passes import guards_first, key, optimised
+from agrad.engine.program.ir import Diverged, Program, guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
 from agrad.engine.program.trace import check_kept, plain, sole, trace, traced
 from agrad.engine.text import Lines
@@ -70,7 +68,7 @@ class Compiled:
         self._shapes_by = [self.arguments.shapes[leaf] for leaf in self._places]  # of what it is differentiated by
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
         self._products: dict[object, Specializations] = {}
-        self._unit: dict[object, tuple[Products, list[Array]]] = {}  # a Jacobian's columns or rows, and unit vectors
+        self._unit: dict[object, tuple[derive.Products, list[Array]]] = {}  # and unit vectors, for a Jacobian
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
         self._quick_rows: Callable[..., Any] | None = None  # the Jacobian by it, or None for other arguments
         self._columns: Columns | None = None
@@ -134,7 +132,7 @@ class Compiled:
         if self.arguments.is_flat and (self._single or not any(shapes)):
             shape = shapes[0] * 2 if self._single else matrix.shape
             return matrix.reshape(shape) if shape else float(matrix[0, 0])
-        return self._derived([self._derived(line) for line in blocks(matrix, shapes, shapes)])
+        return self._derived([self._derived(line) for line in derive.blocks(matrix, shapes, shapes)])
 
     def jvp(self, x: Any, v: Any) -> Any:
         """The derivative of the result at x in the direction v: the Jacobian times v, in the structure of the result.
@@ -314,7 +312,7 @@ class Compiled:
         def exact() -> Program:
             made = derived.program(traced, (*values, *more), [(place,) for place in places])
             if at_once:
-                made = batched(optimised(made), given, range(count, len(given)), shape_of(given[count])[0])
+                made = derive.batched(optimised(made), given, range(count, len(given)), shape_of(given[count])[0])
             return guards_first(made if at_once else optimised(made))
 
         def shared(as_loops: bool = False) -> Lowered:
@@ -385,17 +383,17 @@ class Compiled:
             self._unit[key] = products, [*np.eye(min(rows, columns))]
         products, units = self._unit[key]
         found = np.array([*products.of(values, units)][: len(units)]).reshape(len(units), max(rows, columns))
-        parts = blocks(found if rows < columns else found.T, shapes, by)
+        parts = derive.blocks(found if rows < columns else found.T, shapes, by)
         return used.template, [part for column in zip(*parts, strict=True) for part in column]
 
-    def _products_of(self, derived: Derivation, shapes: Sequence[Shape]) -> Products:
+    def _products_of(self, derived: Derivation, shapes: Sequence[Shape]) -> derive.Products:
         """Products of a derivative with directions, of these shapes."""
         steps = self._program.steps
         largest = max([size_of(step.shape) for step in steps], default=1)
         several = None  # several at once may need more memory than the caches have
         if largest <= _SMALL or any(step.op is OPS["matmul"] for step in steps):
             several = partial(self._found, derived, at_once=True)
-        return Products(partial(self._found, derived), several, shapes, largest)
+        return derive.Products(partial(self._found, derived), several, shapes, largest)
 
     def _value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
         used, (value, *gradients) = self._gradient.found(self._entered(args, keywords))

@@ -18,17 +18,15 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.cost import about, of_products, of_second, second_steps
+from agrad.engine.compile.cost import about, of_products, of_second, second_steps, ways
+from agrad.engine.compile.derive import Products, parts_of
 from agrad.engine.compile.llvm.backend import Lowered
-from agrad.engine.compile.plan import ways
-from agrad.engine.compile.products import Products, parts_of
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.context import afford
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.ir import Diverged, Program, Step, spans
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import Diverged, Program, Step, optimised, spans
 from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, sole, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 

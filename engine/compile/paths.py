@@ -11,8 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agrad.engine.program.ir import GuardCheck, Program, Step, needed
-from agrad.engine.program.passes import frozen
+from agrad.engine.program.ir import GuardCheck, Program, Step, frozen, needed
 from agrad.engine.values import Value
 
 _MOST_GUARDS = 2_000  # of one path

@@ -13,8 +13,7 @@ from operator import add
 from typing import Any
 
 from agrad.engine.core.op import OPS, Op
-from agrad.engine.program.ir import GuardCheck, Input, Program, Step, spans
-from agrad.engine.program.passes import Rewriting, optimised
+from agrad.engine.program.ir import GuardCheck, Input, Program, Rewriting, Step, optimised, spans
 from agrad.engine.values import Value, format_shape, np, size_of
 
 _MANY = 200_000  # instructions

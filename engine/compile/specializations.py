@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,8 +20,7 @@ from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, Code, NativeB
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.core.guards import bits
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked
-from agrad.engine.program.passes import frozen, key
+from agrad.engine.program.ir import Diverged, GuardCheck, Program, frozen, key, unchecked
 from agrad.engine.values import Shape, Value
 
 MOST = 256  # specialisations of one function
@@ -191,7 +190,7 @@ class Specialization:
         return found[:count]
 
     @cached_property
-    def outcomes(self) -> Sequence[object]:
+    def outcomes(self) -> list[object]:
         """The outcomes of the guards of the code that computes it."""
         return [frozen(check.outcome) for check in self.exact.checks]
 
@@ -230,29 +229,6 @@ class Specialization:
         return self.native
 
 
-class Ways:
-    """The specialisation added last of those with the same outcomes up to a guard, for each outcome of that."""
-
-    def __init__(self, known: Sequence[Specialization] = ()) -> None:
-        """`known`: the one added last first."""
-        self.after: dict[int, dict[object, Specialization]] = {}  # by a hash of the outcomes before
-        for one in reversed(known):
-            self.add(one)
-
-    def add(self, one: Specialization) -> None:
-        """Add a specialisation."""
-        way = 0
-        for outcome in one.outcomes:
-            self.after.setdefault(way, {})[outcome] = one
-            way = hash((way, outcome))
-
-    def other(self, one: Specialization, number: int) -> Specialization | None:
-        """One with the same outcomes up to the guard of this number, and another of this one; None if there is none."""
-        way, here = reduce(lambda way, outcome: hash((way, outcome)), one.outcomes[:number], 0), one.outcomes[number]
-        others = [x for outcome, x in [*self.after.get(way, {}).items()] if outcome != here]
-        return others[0] if len(others) == 1 else None
-
-
 class Eager(NamedTuple):
     """A call that was computed without compiling: what is asked of a specialisation afterwards."""
 
@@ -286,7 +262,7 @@ class Specializations:
         self.since = 0  # eager calls since the last trace
         self.known: tuple[Specialization, ...] = ()
         self.first: Specialization | None = None  # of all that were traced
-        self.ways = Ways()
+        self._others: dict[tuple[Specialization, int], Specialization | None] = {}  # see `_other`
         self.together: Together | None = None  # most of them as one function
         self.fresh: tuple[Specialization, ...] = ()  # those that are not in it
         self.left_out: set[Specialization] = set()  # of these, the ones that do not fit into it
@@ -303,7 +279,7 @@ class Specializations:
             self.known = self.fresh = self.known if self.first is None else (self.first,)
             self.calls = self.missed = self.since = 0
             self.together, self.outside, self.left_out = None, 0.0, set()
-            self.ways = Ways(self.known)
+            self._others.clear()
 
     def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
         """The specialisation that holds at some values, and its outputs."""
@@ -341,7 +317,7 @@ class Specializations:
                 return new, new.code.call(*values)
 
     def _along(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]] | None:
-        """The same by ways: a guard that does not hold leads to a specialisation with the other outcome of it."""
+        """The same by paths: a guard that does not hold leads to a specialisation with another outcome of it."""
         one: Specialization | None = self.known[0]
         last = -1
         while one is not None:
@@ -349,12 +325,23 @@ class Specializations:
                 outputs = one.call(values)
             except Diverged as diverged:
                 (number,) = diverged.args
-                one, last = self.ways.other(one, number) if number > last else None, number
+                one, last = self._other(one, number) if number > last else None, number
                 continue
             if last >= 0:
                 self._move_up(one)
             return one, outputs
         return None
+
+    def _other(self, one: Specialization, number: int) -> Specialization | None:
+        """One with the same outcomes up to the guard of this number, and another of this one; None if there is none."""
+        key, known = (one, number), self.known
+        if key not in self._others:
+            *head, last = one.outcomes[: number + 1]
+            found = (
+                x for x in known if x.outcomes[:number] == head and x.outcomes[number : number + 1] not in ([], [last])
+            )
+            self._others[key] = next(found, None)
+        return self._others[key]
 
     def _move_up(self, one: Specialization) -> None:
         """Try a specialisation first from now on, unless another thread changes the order, which affects only speed."""
@@ -385,7 +372,7 @@ class Specializations:
             self.first = self.first or new
             self.known = (new, *self.known)
             self.fresh = (new, *self.fresh)
-            self.ways.add(new)
+            self._others.clear()
             self._drop()
         return new
 
@@ -429,4 +416,3 @@ class Specializations:
             self.known = self.known[:count]
             kept_ones = {*self.known}
             self.fresh = tuple([one for one in self.fresh if one in kept_ones])
-            self.ways = Ways(self.known)

@@ -29,8 +29,7 @@ from agrad.engine.inspect.folding import Folding, nodes_of
 from agrad.engine.inspect.layout import Joint, chains, layered
 from agrad.engine.inspect.nodes import operands
 from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, ValueSummary
-from agrad.engine.program.ir import GuardCheck, Program, unchecked
-from agrad.engine.program.passes import arranged, optimised
+from agrad.engine.program.ir import GuardCheck, Program, arranged, optimised, unchecked
 from agrad.engine.program.trace import extract
 from agrad.engine.text import beside, one_line
 from agrad.engine.values import Value, np, size_of

@@ -17,8 +17,7 @@ from agrad.engine.core.graph import Node, Units, behind
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.program.ir import Program, spans
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import Program, optimised, spans
 from agrad.engine.program.trace import entered, extract, inlined, recording
 from agrad.engine.values import Array, Shape, np, shape_of
 

@@ -1,16 +1,33 @@
-"""`Program`: straight-line code, their inputs and constants, and the guards that must hold."""
+"""`Program`: straight-line code, its inputs and constants, and the guards that must hold; and passes.
+
+These make programs shorter, which compute the same, bit for bit. The first three look at one step after another.
+
+fold      computes the steps whose operands are all constants, and those without entries
+simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum
+          of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `role`, …).
+          Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
+share     computes equal steps once; x + y is y + x if the row says that the operation commutes
+cancel    makes y of (x + y) - x, which is another number where x is larger, or infinite: only where x is a finite place
+          and y the distance
+prune     drops steps that no output and no guard depends on
+arranged  the same steps in another order, for machine code
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.op import Op
-from agrad.engine.values import Shape, Value, settle, shape_of
+from agrad.engine.core.op import OPS, Op
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Shape, Value, np, settle, shape_of, size_of
+from agrad.lazy import rare
 
 # Dataclasses, since programs are long: a Struct takes twice as long to make.
 
@@ -178,3 +195,240 @@ def needed(wanted: Iterable[int], known: Container[int], operands: Callable[[int
 def unchecked(program: Program) -> Program:
     """The program with the slots that its checks read as further outputs: the caller evaluates the checks."""
     return replace(program, outputs=(*program.outputs, *[check.slot for check in program.checks]), checks=())
+
+
+# Passes
+
+Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
+
+_LARGE = 16_384  # entries, from which on a graph holds an array once
+
+
+def optimised(program: Program, again: bool = False) -> Program:
+    """All passes but `arranged`, most of them in one walk over the steps.
+
+    With `again` the program will be differentiated: operations that stop a derivative are kept.
+    """
+    with quiet():
+        return prune(rewritten(program, partial(fold, again=again), partial(simplify, again=again), share))
+
+
+class Rewriting:
+    """A program under construction. A reference is the number of an input or step; of a constant, its complement."""
+
+    def __init__(self, program: Program) -> None:
+        self.inputs = program.inputs
+        self.constants: list[Value] = []
+        self.steps: list[tuple[Step, tuple[int, ...]]] = []
+        self.known: dict[object, int] = {}
+
+    def constant(self, value: Value) -> int:
+        """The reference of a constant; equal ones are listed once."""
+        key = identified(value)
+        if key not in self.known:
+            self.known[key] = ~len(self.constants)
+            self.constants.append(value)
+        return self.known[key]
+
+    def step(self, step: Step, operands: tuple[int, ...]) -> int:
+        """The reference of a new step."""
+        self.steps.append((step, operands))
+        return len(self.inputs) + len(self.steps) - 1
+
+    def shared(self, step: Step, operands: tuple[int, ...], ordered: tuple[int, ...]) -> int:
+        """The reference of a step, which is computed once on equal operands, in whatever order these are given."""
+        key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
+        if key not in self.known:
+            self.known[key] = self.step(step, operands)
+        return self.known[key]
+
+    def made_by(self, reference: int) -> tuple[Step, tuple[int, ...]] | None:
+        """The step of a reference."""
+        number = reference - len(self.inputs)
+        return self.steps[number] if number >= 0 else None
+
+    def number(self, reference: int) -> float | None:
+        """The constant of a reference, if it is a number."""
+        value = self.constants[~reference] if reference < 0 else None
+        return value if isinstance(value, float) else None
+
+    def shape(self, reference: int) -> tuple[int, ...]:
+        """That of what a reference is to."""
+        if reference < 0:
+            return shape_of(self.constants[~reference])
+        made = self.made_by(reference)
+        return made[0].shape if made is not None else self.inputs[reference].shape
+
+    def program(self, outputs: list[int], checks: dict[tuple[int, Any, Any], GuardCheck]) -> Program:
+        """The result."""
+        inputs, constants = len(self.inputs), len(self.constants)
+
+        def slot(reference: int) -> int:
+            if reference < 0:
+                return inputs + ~reference
+            return reference if reference < inputs else reference + constants
+
+        read = [(check, reference) for (reference, *_), check in checks.items()]
+        return assembled(self.inputs, self.constants, self.steps, outputs, read, slot)
+
+
+def rewritten(program: Program, *visits: Visit) -> Program:
+    """The program with each step replaced by what the first visit returns a reference to; by itself for None."""
+    new = Rewriting(program)
+    references = inserted(new, program, range(len(program.inputs)), *visits)
+    checks: dict[tuple[int, Any, Any], GuardCheck] = {}
+    for check in program.checks:  # the first of equal ones
+        checks.setdefault((references[check.slot], check.read, check.outcome), check)
+    return new.program([references[slot] for slot in program.outputs], checks)
+
+
+def inserted(new: Rewriting, program: Program, given: Iterable[int], *visits: Visit) -> list[int]:
+    """The references of what is in the slots of a program whose steps are written into another in the same way.
+
+    `given`: those of its inputs.
+    """
+    references = [*given, *map(new.constant, program.constants)]
+    for step in program.steps:
+        operands = tuple([references[x] for x in step.operands])
+        found = None
+        for visit in visits:
+            found = visit(new, step, operands)
+            if found is not None:
+                break
+        references.append(new.step(step, operands) if found is None else found)
+    return references
+
+
+def frozen(value: Any) -> object:
+    """A key that is equal for constants or attributes with the same bits."""
+    if isinstance(value, float):
+        return value.hex() if value else (value, math.copysign(1.0, value))
+    if hasattr(value, "tobytes"):
+        bits = value.tobytes()
+        if len(bits) > _LARGE:  # what is kept by such keys would hold a copy of each array
+            bits = rare.hashlib.blake2b(bits).digest()
+        return type(value), value.dtype.str, value.shape, value.strides, bits
+    if isinstance(value, slice):
+        return slice, value.start, value.stop, value.step
+    if isinstance(value, tuple | list):
+        return type(value), tuple(map(frozen, value))
+    if isinstance(value, dict):
+        return tuple([(name, frozen(one)) for name, one in value.items()])
+    return type(value), value
+
+
+def identified(value: Any) -> object:
+    """The same for a constant that is not large; of a large array, of which a graph holds no copies, the object."""
+    return id(value) if size_of(shape_of(value)) > _LARGE else frozen(value)
+
+
+# The passes
+
+
+def fold(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool = False) -> int | None:
+    """Compute a step on constants; one that raises is kept, to raise when the program runs.
+
+    So is one whose result has no entries, unless the program will be differentiated.
+    """
+    if not (again or size_of(step.shape)) and (step.op.total or step.op.moves_entries):
+        return new.constant(np.zeros(step.shape))
+    if not operands or max(operands) >= 0:
+        return None
+    try:
+        return new.constant(computed(step.op, tuple([new.constants[~x] for x in operands]), step.attrs))
+    except AgradError:
+        return None
+
+
+def simplify(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool = False) -> int | None:
+    """Drop a step whose result is exactly its operand."""
+    op = step.op
+    if op.role == "copy":
+        return None if again and not op.differentiable else operands[0]
+    if len(operands) == 1:
+        if op.role == "involution":
+            made = new.made_by(operands[0])
+            return made[1][0] if made is not None and made[0].op is op else None
+        return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None
+    for identity in op.identities:
+        place = op.signature.operands.index(identity.operand)
+        number, other = new.number(operands[place]), operands[1 - place]
+        if number is None or frozen(number) != frozen(identity.number):
+            continue
+        if identity.becomes:
+            return share(new, replace(step, op=OPS[identity.becomes]), (other,))
+        return other if new.shape(other) == step.shape else None
+    return None
+
+
+def share(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
+    """Compute equal steps once."""
+    return new.shared(step, operands, tuple(sorted(operands)) if step.op.commutes else operands)
+
+
+def cancel(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+    """Drop a number that is added and subtracted again."""
+    for (whole, part), is_turned in ((operands, False), (operands[::-1], True)) if step.op is OPS["sub"] else ():
+        made = new.made_by(whole)
+        if made is None or made[0].op not in (OPS["add"], OPS["sub"]) or part not in made[1] or made[0].shape != ():
+            continue
+        place, is_sum = made[1].index(part), made[0].op is OPS["add"]
+        if is_sum or place == 0:
+            is_negative = is_sum is is_turned
+            rest = made[1][1 - place]
+            return share(new, replace(step, op=OPS["neg"]), (rest,)) if is_negative else rest
+    return None
+
+
+def prune(program: Program) -> Program:
+    """Drop steps, and constants, that lead to no output and no check."""
+    given = range(len(program.inputs))
+    asked = [*program.outputs, *[check.slot for check in program.checks]]
+    return _of_slots(program, [*given, *needed(asked, given, program.operands)])
+
+
+def arranged(program: Program) -> Program:
+    """Each step as late as possible, directly before its first use, so that few registers have to be spilled.
+
+    The steps that lead to no output and no check are dropped.
+    """
+    first = program.first
+    ahead = [*program.outputs, *[check.slot for check in program.checks]]
+    order = dict.fromkeys(range(first))
+    while ahead:
+        slot = ahead[-1]
+        needed = [] if slot in order else [x for x in program.steps[slot - first].operands if x not in order]
+        if needed:
+            ahead += needed
+        else:
+            order[ahead.pop()] = None
+    return _of_slots(program, list(order))
+
+
+def guards_first(program: Program) -> Program:
+    """The same steps, in the order in which its checks need them: of several that do not hold, the first is found."""
+    order = dict.fromkeys(range(program.first))
+    for check in program.checks:
+        order.update(dict.fromkeys(needed([check.slot], order, program.operands)))
+    return _of_slots(program, [*order, *[x for x in range(program.first + len(program.steps)) if x not in order]])
+
+
+def _of_slots(program: Program, kept: list[int]) -> Program:
+    """The program of some of its slots, in an order in which operands precede each step."""
+    inputs, first = len(program.inputs), program.first
+    place = {slot: number for number, slot in enumerate(kept)}
+    constants = [program.constants[slot - inputs] for slot in kept if inputs <= slot < first]
+    steps = [(step, step.operands) for slot in kept if slot >= first for step in [program.steps[slot - first]]]
+    read = [(check, check.slot) for check in program.checks]
+    return assembled(program.inputs, constants, steps, program.outputs, read, place.__getitem__)
+
+
+def key(program: Program) -> object:
+    """A key that is equal for programs with the same steps."""
+    return (
+        tuple([given.shape for given in program.inputs]),
+        tuple(map(frozen, program.constants)),
+        tuple([(s.op.name, s.operands, frozen(s.attrs) if s.attrs else None) for s in program.steps]),
+        program.outputs,
+        tuple([(c.slot, c.read, frozen(c.outcome)) for c in program.checks]),
+    )

@@ -380,7 +380,7 @@ def _is_plain(node: Node) -> bool:
 def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
     """A program for the values of some nodes; None if it would have guards."""
     from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are replayed
-    from agrad.engine.program.passes import optimised
+    from agrad.engine.program.ir import optimised
     from agrad.engine.program.trace import extract
 
     try:

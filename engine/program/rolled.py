@@ -18,8 +18,7 @@ from agrad.engine.core.graph import Node, collecting_later
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.closed import Parts, flat, joined, split
-from agrad.engine.program.ir import GuardCheck, Input, Program, Step, assembled
-from agrad.engine.program.passes import frozen, optimised
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step, assembled, frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
 from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, placeholders, recorded, valued
 from agrad.engine.values import Shape, Value, np

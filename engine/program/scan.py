@@ -26,8 +26,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.closed import Parts, closed_over, filled, flat, joined, settled, vector_of
-from agrad.engine.program.ir import Program, Step, unchecked
-from agrad.engine.program.passes import key, optimised
+from agrad.engine.program.ir import Program, Step, key, optimised, unchecked
 from agrad.engine.program.trace import extract, inlined, placeholders
 from agrad.engine.values import Array, describe, format_shape, np, size_of, whole
 

@@ -33,8 +33,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.core.versions import rewritten
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.program.ir import GuardCheck, Input, Program, Step, computed, needed
-from agrad.engine.program.passes import identified
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step, computed, identified, needed
 from agrad.engine.values import Shape, Value, coerce, describe, format_shape, np, shape_of
 
 Making: TypeAlias = Callable[[list[Tensor], list[Tensor]], list[Tensor]]

@@ -26,8 +26,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS, Entry, Op
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import Place
-from agrad.engine.program.ir import Program, spans, unchecked
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import Program, optimised, spans, unchecked
 from agrad.engine.program.trace import extract
 from agrad.engine.values import IEEE, Array, Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span

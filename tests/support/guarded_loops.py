@@ -8,7 +8,7 @@ from guarded import PAGE, fenced
 import agrad.engine as ag
 from agrad.engine.compile.llvm import memory as allocating
 from agrad.engine.compile.llvm.loops import Loops
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.trace import gradient_of, trace
 
 

@@ -5,12 +5,6 @@
 a symbol can do. `terms` is the algebra of formulas, in which like terms are collected, and `formulas` writes them.
 """
 
-from typing import TYPE_CHECKING
-
 from agrad.lazy import lazy
 
-if TYPE_CHECKING:
-    from agrad.engine.compile.export import derive as derive
-    from agrad.engine.compile.export import languages as languages
-else:
-    __getattr__ = lazy(__name__)
+__getattr__ = lazy(__name__)

@@ -21,8 +21,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Input, Program, Step, spans
-from agrad.engine.program.passes import Rewriting, arranged, frozen, inserted, optimised
+from agrad.engine.program.ir import Input, Program, Rewriting, Step, arranged, frozen, inserted, optimised, spans
 from agrad.engine.program.trace import gradients, of_graph, trace
 from agrad.engine.struct import Struct
 from agrad.engine.values import Shape, Value, format_shape, np, size_of

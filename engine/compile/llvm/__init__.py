@@ -11,12 +11,6 @@ compiles and calls it.
 From outside import `backend.supports`, `repeated` and, to ask whether llvmlite is there, `target`.
 """
 
-from typing import TYPE_CHECKING
-
 from agrad.lazy import lazy
 
-if TYPE_CHECKING:
-    from agrad.engine.compile.llvm import backend as backend
-    from agrad.engine.compile.llvm import repeated as repeated
-else:
-    __getattr__ = lazy(__name__)
+__getattr__ = lazy(__name__)

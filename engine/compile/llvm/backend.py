@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from agrad.engine.compile.arguments import packing, reading, row_of, strictly_packing
+from agrad.engine.compile.arguments import packing, reading, row_of
 from agrad.engine.compile.llvm import target
 from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, of_vectors, stores, template
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
@@ -31,8 +31,7 @@ from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.core.guards import bits, truth
-from agrad.engine.program.ir import Program
-from agrad.engine.program.passes import arranged, frozen
+from agrad.engine.program.ir import Program, arranged, frozen
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
@@ -110,7 +109,7 @@ class Native:
         Where its arguments are not numbers and arrays of its shapes, or not those `known` (any if None), it calls `ask`
         with them.
         """
-        pack, compute = strictly_packing(self.inputs), self._compute
+        pack, compute = self._pack, self._compute
         expected = None if known is None else self._pack(*known)
 
         def call(*values: Any) -> Any:

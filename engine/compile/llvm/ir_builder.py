@@ -1,18 +1,12 @@
-"""Straight-line code for LLVM, for numbers, or for vectors whose lanes hold neighbouring rows; calls put together.
-
-libmvec's functions compute 8 numbers in the time of one. What an entry of an array calls, its neighbours call too: in
-code that was made of arrays, most calls have others beside them, and `Grouped` makes one of several that do not depend
-on each other. Where a function of libmvec gives other last digits than that of the C library, so does the code.
-"""
+"""Straight-line code for LLVM, for numbers, or for vectors whose lanes hold neighbouring rows."""
 
 from __future__ import annotations
 
 import re
 import struct
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from agrad.engine.compile.llvm.target import definitions, machine, missing, target
+from agrad.engine.compile.llvm.target import definitions, missing, target
 from agrad.engine.compile.symbols import UnwrittenError, Writer, lower
 from agrad.engine.program.ir import Step
 from agrad.engine.text import beside
@@ -92,12 +86,12 @@ class Code(Writer):
         return self.write(f"call {self.number} @{name}({given})")
 
 
-def module(codes: Iterable[Code], *parts: str) -> str:
-    """The text of a module of functions, with what the codes in them call."""
+def module(codes: Iterable[Code], *parts: str, has_variants: bool = False) -> str:
+    """The text of a module of functions, with what the codes in them call: see `definitions`."""
     codes, called = list(codes), dict[int, dict[str, int]]()
     for code in codes:
         called.setdefault(code.lanes, {}).update(code.called)
-    functions = [line for lanes, names in called.items() for line in definitions(names, lanes)]
+    functions = [line for lanes, names in called.items() for line in definitions(names, lanes, has_variants)]
     intrinsics = [line for code in codes for line in code.declared()]
     return "\n\n".join(dict.fromkeys((*functions, *intrinsics, *parts)))
 
@@ -145,11 +139,12 @@ def counted(
     first: object = 0,
     step: int = 1,
     phis: Iterable[str] = (),
+    told: str = "",
 ) -> Iterator[str]:
     """A loop of which `%name` counts from the first number up to a count; it runs at least once.
 
     It follows the block `before`, and what follows it is in the block `name.done`. The blocks `name.loop` and
-    `name.end` begin and end it; `phis` are its other variables.
+    `name.end` begin and end it; `phis` are its other variables; `told` is for LLVM.
     """
     yield f"  br label %{name}.loop\n{name}.loop:"
     yield f"  %{name} = phi i64 [{first}, %{before}], [%{name}.next, %{name}.end]"
@@ -157,7 +152,7 @@ def counted(
     yield from body
     yield f"  br label %{name}.end\n{name}.end:\n  %{name}.next = add i64 %{name}, {step}"
     yield f"  %{name}.more = icmp ult i64 %{name}.next, {count}"
-    yield f"  br i1 %{name}.more, label %{name}.loop, label %{name}.done\n{name}.done:"
+    yield f"  br i1 %{name}.more, label %{name}.loop, label %{name}.done{told}\n{name}.done:"
 
 
 def nested(loops: Sequence[tuple[str, int]], inside: Iterable[str]) -> Iterator[str]:
@@ -168,104 +163,21 @@ def nested(loops: Sequence[tuple[str, int]], inside: Iterable[str]) -> Iterator[
     return iter(inside)
 
 
-def splat(name: str, lanes: int, unit: str = "double") -> Iterator[str]:
+def splat(name: str, lanes: int) -> Iterator[str]:
     """A vector `name.all` with the same number in all lanes."""
-    vector = f"<{lanes} x {unit}>"
-    yield f"  {name}.1 = insertelement {vector} poison, {unit} {name}, i64 0"
+    vector = f"<{lanes} x double>"
+    yield f"  {name}.1 = insertelement {vector} poison, double {name}, i64 0"
     yield f"  {name}.all = shufflevector {vector} {name}.1, {vector} poison, <{lanes} x i32> zeroinitializer"
 
 
-EVERY = "splat (i1 true)"  # the mask of all lanes
-
-
-def load(name: str, at: str, lanes: int, mask: str = EVERY, unit: str = "double") -> str:
+def load(name: str, at: str, lanes: int, mask: str) -> str:
     """A vector that is read from memory, but for the lanes that a mask leaves out."""
-    vector, kind = f"<{lanes} x {unit}>", "f64" if unit == "double" else unit
-    given = f"ptr {at}, i32 1, <{lanes} x i1> {mask}, {vector} {'splat (double 1.0)' if kind == 'f64' else 'poison'}"
-    return f"  {name} = call {vector} @llvm.masked.load.v{lanes}{kind}.p0({given})"
+    vector = f"<{lanes} x double>"
+    given = f"ptr {at}, i32 1, <{lanes} x i1> {mask}, {vector} poison"
+    return f"  {name} = call {vector} @llvm.masked.load.v{lanes}f64.p0({given})"
 
 
-def gather(name: str, places: str, lanes: int, mask: str = EVERY) -> str:
-    """The same with an address for each lane."""
-    given = f"<{lanes} x ptr> {places}, i32 1, <{lanes} x i1> {mask}, <{lanes} x double> splat (double 1.0)"
-    return f"  {name} = call <{lanes} x double> @llvm.masked.gather.v{lanes}f64.v{lanes}p0({given})"
-
-
-def store(value: str, at: str, lanes: int, mask: str = EVERY) -> str:
+def store(value: str, at: str, lanes: int, mask: str) -> str:
     """A vector that is written to memory, but for the lanes that a mask leaves out."""
     given = f"<{lanes} x double> {value}, ptr {at}, i32 1, <{lanes} x i1> {mask}"
     return f"  call void @llvm.masked.store.v{lanes}f64.p0({given})"
-
-
-_FEWEST = 3  # calls, of fewer of which one takes no less time
-_CALL = re.compile(r"  (%\S+) = call double @(\w+)\(double ([^,)]+)\)")
-_NAMES = re.compile(r"%[\w.]+")
-
-
-class Grouped:
-    """The lines of a code with calls put together, what they call, and the attributes that their function needs."""
-
-    def __init__(self, code: Code) -> None:
-        self.lines, self.declared, self.attributes = code.lines, list[str](), ""
-        lanes = machine().lanes
-        known = {name for name, count in code.called.items() if count == 1 and machine().vector_name(name, 1)}
-        found = {place: _CALL.fullmatch(line) for place, line in enumerate(code.lines)}
-        calls = {place: match for place, match in found.items() if match is not None and match[2] in known}
-        large: dict[int, re.Match[str]] | None = None
-        while large != calls:  # without small groups, others may change
-            calls = calls if large is None else large
-            depths = _depths(code.lines, calls)
-            counts = Counter([(depths[place], match[2]) for place, match in calls.items()])
-            large = {place: match for place, match in calls.items() if counts[depths[place], match[2]] >= _FEWEST}
-        if calls:
-            self.lines = list(_together(code.lines, calls, depths, lanes))
-            self.declared = [*definitions({match[2]: 1 for match in calls.values()}, lanes)]
-            self.attributes = of_vectors(lanes)
-
-
-def _depths(lines: Sequence[str], calls: dict[int, re.Match[str]]) -> list[int]:
-    """For each line, how many of the calls there are on the longest path to it, with itself."""
-    found, known = [], dict[str, int]()
-    for place, line in enumerate(lines):
-        name, *operands = _NAMES.findall(line)
-        depth = max([known.get(x, 0) for x in operands], default=0) + (place in calls)
-        known[name] = depth
-        found.append(depth)
-    return found
-
-
-def _together(
-    lines: Sequence[str], calls: dict[int, re.Match[str]], depths: Sequence[int], lanes: int
-) -> Iterator[str]:
-    """The lines depth by depth, at each the calls first: they need nothing of that depth."""
-    waiting: dict[str, list[re.Match[str]]] = {}
-    depth = 0
-    for place in sorted(range(len(lines)), key=lambda place: (depths[place], place not in calls)):
-        if waiting and (place not in calls or depths[place] != depth):
-            yield from _vectors(waiting, lanes)
-            waiting = {}
-        depth = depths[place]
-        if place in calls:
-            waiting.setdefault(calls[place][2], []).append(calls[place])
-        else:
-            yield lines[place]
-    yield from _vectors(waiting, lanes)
-
-
-def _vectors(waiting: dict[str, list[re.Match[str]]], lanes: int) -> Iterator[str]:
-    vector = f"<{lanes} x double>"
-    for function, calls in waiting.items():
-        name = machine().vector_name(function, 1)
-        for start in range(0, len(calls), lanes):
-            some = calls[start : start + lanes]
-            if len(some) < _FEWEST:
-                yield from [call[0] for call in some]
-                continue
-            packed, first = "poison", some[0][1]
-            for lane in range(lanes):
-                number = some[min(lane, len(some) - 1)][3]
-                yield f"  {first}.g{lane} = insertelement {vector} {packed}, double {number}, i64 {lane}"
-                packed = f"{first}.g{lane}"
-            yield f"  {first}.all = call {vector} @{name}({vector} {packed})"
-            for lane, call in enumerate(some):
-                yield f"  {call[1]} = extractelement {vector} {first}.all, i64 {lane}"

@@ -1,8 +1,7 @@
 """LLVM's code of the stages of a schedule.
 
-A kernel is a nest of loops over its space, the innermost in vectors. The sums of the innermost loop are kept in several
-vectors, and put together in one order: of chunks of `CHUNK` entries, each is added to the result when it is complete.
-Entries beyond the end of an axis are masked: they are neither read nor written, and not in the sums.
+A kernel is a nest of loops over its space, of numbers: LLVM makes vectors of the innermost one, with a mask at its end,
+and may sum up in another order; of chunks of `CHUNK` entries, each is added to the result when it is complete.
 
 The other stages are steps on numbers; small products of matrices; sums by places; entries that are computed from the
 one before, such as running sums; loops of their own; and calls of LAPACK and BLAS, by which matrices are factorised,
@@ -14,269 +13,22 @@ S.T = Y.T P inv(L.T) inv(U.T).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from agrad.engine.compile.llvm import stages
-from agrad.engine.compile.llvm.ir_builder import EVERY, Code, counted, gather, load, nested, of_vectors, splat, store
+from agrad.engine.compile.llvm.ir_builder import Code, counted, load, nested, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.stages import Kernel, Sum, View, strides_of
+from agrad.engine.compile.llvm.stages import Kernel, View, strides_of
+from agrad.engine.compile.llvm.target import machine
 from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
 _NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
-_LENGTHS = ((24, 4), (64, 2))  # steps up to which so many vectors are computed side by side
-
-
-@dataclass(slots=True)
-class _Reference:
-    """Entries that a loop reads or writes: the name of their address, and their strides along the axes."""
-
-    name: str
-    offset: int
-    strides: Shape
-
-
-class KernelCode:
-    """The text of a kernel as a function of the tables of addresses, and what it calls."""
-
-    def __init__(self, name: str, schedule: Schedule, kernel: Kernel, memory: Memory, lanes: int) -> None:
-        self.schedule, self.kernel, self.memory, self.lanes = schedule, kernel, memory, lanes
-        self.number = f"<{lanes} x double>"
-        self.opening: list[str] = []
-        self.references: dict[tuple[str, int], _Reference] = {}
-        self.tables: dict[int, str] = {}  # addresses of the data that a table is about
-        self._open()
-        self.axes = self._coalesced()
-        self.length = self.axes[-1]
-        self.unrolled = next((count for most, count in _LENGTHS if len(kernel.steps) <= most), 1)
-        if self.length < 2 * self.unrolled * lanes:
-            self.unrolled = 1
-        self.inner_sums = [s for s in kernel.sums if not self.references["sum", s.slot].strides[-1]]
-        self.codes = (Code(lanes, "v"), Code(lanes, "t"))
-        body = list(self._nest())
-        head = f"define internal void @{name}(ptr %tab, ptr %num) {of_vectors(lanes)} {{"
-        self.text = "\n".join((head, "entry:", *body, "}"))
-
-    # What it refers to
-
-    def _open(self) -> None:
-        program, space = self.schedule.program, self.kernel.space
-        for slot, view in self.kernel.reads.items():
-            if not program.shape(view.slot):
-                continue
-            if view.table is None:
-                self._refer("read", slot, self.memory.array(view.slot, f"%read{slot}"), view.offset, view.strides)
-            else:
-                self._refer("read", slot, self.memory.table(view, f"%read{slot}"), 0, strides_of(space))
-                self.tables[slot] = f"%data{slot}"
-                self.opening.append(self.memory.array(view.slot, f"%data{slot}"))
-        for slot in self.kernel.stores:
-            self._refer("store", slot, self.memory.array(slot, f"%store{slot}"), 0, strides_of(space))
-        for number, part in enumerate(self.kernel.joins):
-            address = self.memory.array if program.shape(part.slot) else self.memory.number
-            self._refer("join", number, address(part.slot, f"%join{number}"), part.offset, part.strides)
-        for one in self.kernel.sums:
-            address = self.memory.array if program.shape(one.slot) else self.memory.number
-            self._refer("sum", one.slot, address(one.slot, f"%sum{one.slot}"), one.offset, one.strides)
-
-    def _refer(self, kind: str, slot: int, lines: str, offset: int, strides: Shape) -> None:
-        self.opening.append(lines)
-        self.references[kind, slot] = _Reference(f"%{kind}{slot}", offset, strides)
-
-    def _coalesced(self) -> Shape:
-        """The axes of the loops: those of length 1 left out, and those in one that lie behind each other everywhere."""
-        lengths: list[int] = []
-        kept: list[list[int]] = [[] for _ in self.references]
-        every = list(self.references.values())
-        for axis, length in enumerate(self.kernel.space):
-            if length == 1:
-                continue
-            strides = [one.strides[axis] for one in every]
-            if lengths and all(row[-1] == stride * length for row, stride in zip(kept, strides, strict=True)):
-                length *= lengths.pop()
-                for row in kept:
-                    row.pop()
-            lengths.append(length)
-            for row, stride in zip(kept, strides, strict=True):
-                row.append(stride)
-        if not lengths:
-            lengths, kept = [1], [[int(key[0] != "sum")] for key in self.references]
-        for one, row in zip(every, kept, strict=True):
-            one.strides = tuple(row)
-        return tuple(lengths)
-
-    # The loops
-
-    def _nest(self) -> Iterator[str]:
-        program = self.schedule.program
-        yield from self.opening
-        numbers = {view.slot for view in self.kernel.reads.values() if not program.shape(view.slot)}
-        for slot in sorted(numbers):
-            if self.memory.value(slot) is None:
-                yield self.memory.load(slot, f"%n{slot}")
-                yield from splat(f"%n{slot}", self.lanes)
-        for one in self.kernel.sums:
-            yield zeros(f"%sum{one.slot}", self._entries(one))
-        row = chain(["  br label %row\nrow:"], self._addresses(), self._chunks())
-        yield from nested([(f"i{axis}", length) for axis, length in enumerate(self.axes[:-1])], row)
-        for one in self.kernel.sums:
-            if one.divisor != 1.0:
-                by = Code(1).constant(one.divisor).text
-                yield f"  call void @divide(ptr %sum{one.slot}, i64 {self._entries(one)}, double {by})"
-        yield "  ret void"
-
-    def _entries(self, one: Sum) -> int:
-        return size_of(self.schedule.program.shape(one.slot))
-
-    def _addresses(self) -> Iterator[str]:
-        """Where the row of the innermost loop begins."""
-        for (kind, slot), one in self.references.items():
-            unit = "i64" if kind == "read" and slot in self.tables else "double"
-            steps = [(f"%i{axis}", stride) for axis, stride in enumerate(one.strides[:-1])]
-            yield from entry(f"{one.name}.row", unit, one.name, one.offset, steps)
-            if kind == "read" and unit == "double" and not one.strides[-1]:
-                yield f"  {one.name}.x = load double, ptr {one.name}.row, align 1"
-                yield from splat(f"{one.name}.x", self.lanes)
-
-    def _chunks(self) -> Iterator[str]:
-        if self.inner_sums and self.length > CHUNK:
-            after = f"  %after = add i64 %first, {CHUNK}\n  %last = icmp uge i64 %after, {self.length}"
-            end = f"  %end = select i1 %last, i64 {self.length}, i64 %after"
-            chunk = chain([after, end], self._row("first.loop", "%first", "%end"))
-            yield from counted("first", "row", self.length, chunk, step=CHUNK)
-        else:
-            yield from self._row("row", "0", str(self.length))
-
-    def _row(self, before: str, first: str, end: str) -> Iterator[str]:
-        """The entries from the first to the end: several vectors at a time, then those of the rest under a mask."""
-        width, nothing = self.lanes * self.unrolled, f"{self.number} splat (double {_NOTHING})"
-        vectors, tail = self.codes
-        each = [(one, u) for one in self.inner_sums for u in range(self.unrolled)]
-        adding = []
-        for u in range(self.unrolled):
-            vectors.lines.append(f"  %at{u} = add i64 %j, {u * self.lanes}")
-            adding.append(self._body(vectors, f"%at{u}", EVERY))
-        rest = self._body(tail, "%t", "%mask")
-        yield f"  %span = sub i64 {end}, {first}\n  %whole = udiv i64 %span, {width}"
-        yield f"  %covered = mul i64 %whole, {width}\n  %cut = add i64 {first}, %covered"
-        for one, u in each:
-            added = f"%a{one.slot}.{u}, {adding[u][one.operand].text}"
-            vectors.lines.append(f"  %b{one.slot}.{u} = fadd {self.number} {added}")
-        sums = [(f"a{one.slot}.{u}", f"b{one.slot}.{u}") for one, u in each]
-        yield from self._loop("j", before, first, "%cut", width, sums, vectors.lines)
-        masked = [f"  %left = sub i64 {end}, %t", *splat("%left", self.lanes, "i64")]
-        masked += [f"  %mask = icmp ult <{self.lanes} x i64> {self._counted(1)}, %left.all", *tail.lines]
-        for one in self.inner_sums:
-            entries = f"{self.number} {rest[one.operand].text}, {nothing}"
-            masked.append(f"  %k{one.slot} = select <{self.lanes} x i1> %mask, {entries}")
-            masked.append(f"  %d{one.slot} = fadd {self.number} %c{one.slot}, %k{one.slot}")
-        sums = [(f"c{one.slot}", f"d{one.slot}") for one in self.inner_sums]
-        yield from self._loop("t", "j.over", "%cut", end, self.lanes, sums, masked)
-        for one in self.inner_sums:
-            yield from self._together(one)
-
-    def _loop(
-        self, name: str, before: str, first: str, end: str, step: int, sums: list[tuple[str, str]], body: list[str]
-    ) -> Iterator[str]:
-        """A loop that may not run at all. `sums`: before and after an iteration; the block `name.next` decides."""
-        yield f"  br label %{name}.next\n{name}.next:"
-        yield f"  %{name} = phi i64 [{first}, %{before}], [%{name}.more, %{name}.body]"
-        for last, following in sums:
-            start = f"[splat (double {_NOTHING}), %{before}]"
-            yield f"  %{last} = phi {self.number} {start}, [%{following}, %{name}.body]"
-        yield f"  %{name}.go = icmp ult i64 %{name}, {end}"
-        yield f"  br i1 %{name}.go, label %{name}.body, label %{name}.over\n{name}.body:"
-        yield from body
-        yield f"  %{name}.more = add i64 %{name}, {step}\n  br label %{name}.next\n{name}.over:"
-
-    def _counted(self, step: int) -> str:
-        return f"<{', '.join(f'i64 {lane * step}' for lane in range(self.lanes))}>"
-
-    def _together(self, one: Sum) -> Iterator[str]:
-        """The partial sums of a row, or of a chunk, added up and to the result."""
-        parts = [*[f"%a{one.slot}.{u}" for u in range(self.unrolled)], f"%c{one.slot}"]
-        while (count := len(parts)) > 1:
-            names = [f"%m{one.slot}.{count}.{number}" for number in range(count // 2)]
-            for name, left, right in zip(names, parts[::2], parts[1::2], strict=False):
-                yield f"  {name} = fadd {self.number} {left}, {right}"
-            parts = names + parts[count - count % 2 :]
-        at = f"%sum{one.slot}.row"
-        reduced = f"call double @llvm.vector.reduce.fadd.v{self.lanes}f64(double {_NOTHING}, {self.number} {parts[0]})"
-        yield f"  %r{one.slot} = {reduced}\n  %p{one.slot} = load double, ptr {at}, align 1"
-        yield f"  %q{one.slot} = fadd double %p{one.slot}, %r{one.slot}\n  store double %q{one.slot}, ptr {at}, align 1"
-
-    # The body of the innermost loop
-
-    def _body(self, code: Code, at: str, mask: str) -> Mapping[int, Symbol]:
-        """Write the steps for a vector of entries from `at` on, under a mask."""
-        found: dict[int, Symbol] = {}
-        for slot, view in self.kernel.reads.items():
-            found[slot] = self._read(code, slot, view, at, mask)
-        for slot in self.kernel.steps:
-            step = self.schedule.step(slot)
-            found[slot] = lower(step.op, [found[x] for x in step.operands], step.attrs)
-        for slot in self.kernel.stores:
-            self._write(code, f"%store{slot}.row", found[slot], at, mask)
-        for number, part in enumerate(self.kernel.joins):
-            place = self.references["join", number]
-            self._write(code, f"{place.name}.row", found[part.operand], at, mask, place.strides[-1])
-        for one in self.kernel.sums:
-            if one not in self.inner_sums:
-                before = self._load(code, f"%sum{one.slot}.row", at, mask)
-                self._write(code, f"%sum{one.slot}.row", code.argument(before) + found[one.operand], at, mask)
-        return found
-
-    def _read(self, code: Code, slot: int, view: View, at: str, mask: str) -> Symbol:
-        if not self.schedule.program.shape(view.slot):
-            value = self.memory.value(view.slot)
-            return code.argument(f"%n{view.slot}.all") if value is None else code.constant(value)
-        one = self.references["read", slot]
-        if slot in self.tables:
-            places = self._load(code, f"{one.name}.row", at, mask, "i64")
-            return code.argument(self._gathered(code, self.tables[slot], places, mask))
-        stride = one.strides[-1]
-        if not stride:
-            return code.argument(f"{one.name}.x.all")
-        if stride == 1:
-            return code.argument(self._load(code, f"{one.name}.row", at, mask))
-        name = f"%{code.prefix}{len(code.lines)}"
-        code.lines += entry(f"{name}.row", "double", f"{one.name}.row", 0, [(at, stride)])
-        return code.argument(self._gathered(code, f"{name}.row", self._counted(stride), mask))
-
-    def _load(self, code: Code, row: str, at: str, mask: str, unit: str = "double") -> str:
-        name = f"%{code.prefix}{len(code.lines)}"
-        code.lines.append(f"  {name}.at = getelementptr {unit}, ptr {row}, i64 {at}")
-        code.lines.append(load(name, f"{name}.at", self.lanes, mask, unit))
-        return name
-
-    def _gathered(self, code: Code, row: str, places: str, mask: str) -> str:
-        name = f"%{code.prefix}{len(code.lines)}"
-        code.lines.append(f"  {name}.at = getelementptr double, ptr {row}, <{self.lanes} x i64> {places}")
-        code.lines.append(gather(name, f"{name}.at", self.lanes, mask))
-        return name
-
-    def _write(self, code: Code, row: str, value: Symbol, at: str, mask: str, stride: int = 1) -> None:
-        name = f"%{code.prefix}{len(code.lines)}"
-        if stride != 1:
-            code.lines += entry(f"{name}.row", "double", row, 0, [(at, stride)])
-            apart = f"<{self.lanes} x i64> {self._counted(stride)}"
-            code.lines.append(f"  {name} = getelementptr double, ptr {name}.row, {apart}")
-            given = f"{self.number} {value.text}, <{self.lanes} x ptr> {name}, i32 8, <{self.lanes} x i1> "
-            suffix = f"v{self.lanes}f64.v{self.lanes}p0"
-            code.lines.append(f"  call void @llvm.masked.scatter.{suffix}({given}{mask})")
-            return
-        code.lines.append(f"  {name} = getelementptr double, ptr {row}, i64 {at}")
-        code.lines.append(store(value.text, name, self.lanes, mask))
-
-
-# Stages that are no loop over the entries of a result
-
-_ROWS = 4  # of a product that are computed side by side
+_LENGTHS = ((24, 4), (64, 2), (2_000, 1))  # steps up to which so many vectors are computed side by side
+_SCALAR = 3  # what is said of a longer loop: LLVM's time to make vectors of it is quadratic
 
 
 def _stage(name: str, *lines: str) -> str:
@@ -285,37 +37,44 @@ def _stage(name: str, *lines: str) -> str:
 
 
 class _Reader:
-    """Code of numbers, which reads entries one by one."""
+    """Code of numbers, which reads and writes entries one by one."""
+
+    told = ""  # what is said of each access
 
     def __init__(self, memory: Memory, code: Code) -> None:
         self.memory, self.code = memory, code
 
     def opened(self, name: int, view: View) -> Iterator[str]:
-        """The lines that name the address of what is read, unless it is known."""
+        """The lines that name the address of what is read, or the number, unless it is known."""
         if self.memory.program.shape(view.slot):
             if view.table is not None:
                 yield self.memory.table(view, f"%places{name}")
             yield self.memory.array(view.slot, f"%in{name}")
         elif self.memory.value(view.slot) is None:
-            yield self.memory.number(view.slot, f"%in{name}")
+            yield self.memory.load(view.slot, f"%in{name}")
 
-    def read(self, name: int, view: View, places: Mapping[int, str], shape: Shape = ()) -> Symbol:
-        """The entry at these places of a view of a shape."""
+    def read(self, name: int, view: View, strides: Shape, places: Mapping[int, str]) -> Symbol:
+        """The entry at these places of a view, with the strides of it or of its table."""
         if not self.memory.program.shape(view.slot):
             value = self.memory.value(view.slot)
-            return self.code.constant(value) if value is not None else self._loaded(f"%in{name}")
+            return self.code.constant(value) if value is not None else self.code.argument(f"%in{name}")
         if view.table is None:
-            return self._loaded(self.address(f"%in{name}", "double", view.offset, view.strides, places))
-        at = self.address(f"%places{name}", "i64", 0, strides_of(shape), places)
+            return self.loaded(self.address(f"%in{name}", "double", view.offset, strides, places))
+        at = self.address(f"%places{name}", "i64", 0, strides, places)
         found = f"%g{len(self.code.lines)}"
-        place = f"  {found}.place = load i64, ptr {at}"
+        place = f"  {found}.place = load i64, ptr {at}{self.told}"
         self.code.lines.append(f"{place}\n  {found} = getelementptr double, ptr %in{name}, i64 {found}.place")
-        return self._loaded(found)
+        return self.loaded(found)
 
-    def _loaded(self, at: str) -> Symbol:
+    def loaded(self, at: str) -> Symbol:
+        """The number at an address."""
         name = f"%g{len(self.code.lines)}"
-        self.code.lines.append(f"  {name} = load double, ptr {at}, align 1")
+        self.code.lines.append(f"  {name} = load double, ptr {at}, align 1{self.told}")
         return self.code.argument(name)
+
+    def store(self, value: Symbol, at: str) -> None:
+        """Write a number to an address."""
+        self.code.lines.append(f"  store double {value.text}, ptr {at}, align 1{self.told}")
 
     def address(self, base: str, unit: str, offset: int, strides: Shape, places: Mapping[int, str]) -> str:
         """The address of the entry at these places."""
@@ -324,19 +83,121 @@ class _Reader:
         return name
 
 
-def numbers_code(name: str, stage: stages.Numbers, memory: Memory, code: Code) -> str:
-    """A function that computes steps on numbers."""
-    reader, found = _Reader(memory, code), dict[int, Symbol]()
-    for slot in stage.steps:
-        step = memory.schedule.step(slot)
-        for x in step.operands:
-            if x not in found:
-                code.lines += reader.opened(x, memory.schedule.base(x))
-                found[x] = reader.read(x, memory.schedule.base(x), {})
-        found[slot] = lower(step.op, [found[x] for x in step.operands], step.attrs)
-        code.lines.append(memory.number(slot, f"%y{slot}"))
-        code.lines.append(f"  store double {found[slot].text}, ptr %y{slot}, align 1")
-    return _stage(name, *code.lines)
+class KernelCode(_Reader):
+    """The text of a kernel as a function of the tables of addresses."""
+
+    told = ", !llvm.access.group !0"  # no iteration of the innermost loop needs what another one writes
+
+    def __init__(self, name: str, kernel: Kernel, memory: Memory, code: Code) -> None:
+        super().__init__(memory, code)
+        self.kernel, space, program = kernel, strides_of(kernel.space), memory.program
+        self.strides: dict[tuple[str, int], Shape] = {("store", slot): space for slot in kernel.stores}
+        for slot, view in kernel.reads.items():
+            if program.shape(view.slot):
+                self.strides["read", slot] = view.strides if view.table is None else space
+        self.strides |= {("join", number): part.strides for number, part in enumerate(kernel.joins)}
+        self.strides |= {("sum", one.slot): one.strides for one in kernel.sums}
+        self.axes = self._coalesced()
+        self.inner_sums = [one for one in kernel.sums if not self.strides["sum", one.slot][-1]]
+        self.text = _stage(name, *self._opened(), *self._nest())
+
+    def _coalesced(self) -> Shape:
+        """The axes of the loops: those of length 1 left out, and those in one that lie behind each other everywhere."""
+        lengths: list[int] = []
+        kept: list[list[int]] = [[] for _ in self.strides]
+        for axis, length in enumerate(self.kernel.space):
+            if length == 1:
+                continue
+            strides = [one[axis] for one in self.strides.values()]
+            if lengths and all(row[-1] == stride * length for row, stride in zip(kept, strides, strict=True)):
+                length *= lengths.pop()
+                for row in kept:
+                    row.pop()
+            lengths.append(length)
+            for row, stride in zip(kept, strides, strict=True):
+                row.append(stride)
+        if not lengths:
+            lengths, kept = [1], [[int(kind != "sum")] for kind, _ in self.strides]
+        self.strides = dict(zip(self.strides, map(tuple, kept), strict=True))
+        return tuple(lengths)
+
+    def _opened(self) -> Iterator[str]:
+        memory, kernel = self.memory, self.kernel
+        for slot, view in kernel.reads.items():
+            yield from self.opened(slot, view)
+        named = [(f"%store{slot}", slot) for slot in kernel.stores]
+        named += [(f"%join{number}", part.slot) for number, part in enumerate(kernel.joins)]
+        for name, slot in [*named, *[(f"%sum{one.slot}", one.slot) for one in kernel.sums]]:
+            yield memory.array(slot, name) if memory.program.shape(slot) else memory.number(slot, name)
+        for one in kernel.sums:
+            yield zeros(f"%sum{one.slot}", size_of(memory.program.shape(one.slot)))
+
+    def _nest(self) -> Iterator[str]:
+        row = ["  br label %row\nrow:", *self._chunks()]
+        yield from nested([(f"i{axis}", length) for axis, length in enumerate(self.axes[:-1])], row)
+        for one in self.kernel.sums:
+            if one.divisor != 1.0:
+                count, by = size_of(self.memory.program.shape(one.slot)), self.code.literal(one.divisor)
+                yield f"  call void @divide(ptr %sum{one.slot}, i64 {count}, double {by})"
+
+    def _chunks(self) -> Iterator[str]:
+        length = self.axes[-1]
+        if self.inner_sums and length > CHUNK:
+            after = f"  %after = add i64 %first, {CHUNK}\n  %last = icmp uge i64 %after, {length}"
+            end = f"  %end = select i1 %last, i64 {length}, i64 %after"
+            chunk = [after, end, *self._row("first.loop", "%first", "%end")]
+            yield from counted("first", "row", length, chunk, step=CHUNK)
+        else:
+            yield from self._row("row", "0", str(length))
+
+    def _row(self, before: str, first: str, end: str) -> Iterator[str]:
+        """The entries from the first to the end, and their sums added to the results."""
+        lines, last = self.code.lines, len(self.axes) - 1
+        places = {axis: f"%i{axis}" for axis in range(last)} | {last: "%j"}
+        sums = [(one, self.code.argument(f"%a{one.slot}")) for one in self.inner_sums]
+        found = self._entries(places)
+        phis = []
+        for one, before_it in sums:
+            name = f"%b{one.slot}"
+            lines.append(f"  {name} = fadd reassoc double {before_it.text}, {found[one.operand].text}")
+            phis.append(f"  {before_it.text} = phi double [{_NOTHING}, %{before}], [{name}, %j.end]")
+        count = next((count for most, count in _LENGTHS if len(self.kernel.steps) <= most), _SCALAR)
+        count = count if count == _SCALAR or self.axes[-1] >= 2 * count * machine().lanes else 1
+        body, begin = [*lines], len(lines)
+        yield from counted("j", before, end, body, first, phis=phis, told=f", !llvm.loop !{count}")
+        for one in self.inner_sums:
+            at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
+            self.store(self.loaded(at) + self.code.argument(f"%b{one.slot}"), at)
+        yield from lines[begin:]
+
+    def _entries(self, places: Mapping[int, str]) -> Mapping[int, Symbol]:
+        """Write the steps for one entry."""
+        kernel, steps, found = self.kernel, self.memory.schedule.step, dict[int, Symbol]()
+        for slot, view in kernel.reads.items():
+            found[slot] = self.read(slot, view, self.strides.get(("read", slot), ()), places)
+        for slot in kernel.steps:
+            found[slot] = lower(steps(slot).op, [found[x] for x in steps(slot).operands], steps(slot).attrs)
+        for slot in kernel.stores:
+            self.store(found[slot], self.address(f"%store{slot}", "double", 0, self.strides["store", slot], places))
+        for number, part in enumerate(kernel.joins):
+            strides = self.strides["join", number]
+            self.store(found[part.operand], self.address(f"%join{number}", "double", part.offset, strides, places))
+        for one in kernel.sums:
+            if one not in self.inner_sums:
+                at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
+                self.store(self.loaded(at) + found[one.operand], at)
+        return found
+
+
+# Stages that are no loop over the entries of a result
+
+_ROWS = 4  # of a product that are computed side by side
+
+
+def numbers(steps: Sequence[int], schedule: Schedule) -> Kernel:
+    """The kernel of steps on numbers, which has one entry."""
+    operands = dict.fromkeys([x for slot in steps for x in schedule.step(slot).operands if x not in steps])
+    return Kernel((), 0, {x: schedule.base(x) for x in operands}, dict.fromkeys(steps), stores=[*steps])
 
 
 def scatter_code(name: str, slot: int, memory: Memory) -> str:
@@ -469,12 +330,12 @@ class RunningCode(_Reader):
     def _entry(self, places: Mapping[int, str], last: Symbol | None) -> tuple[str, list[str]]:
         """The entry at these places, which is the first or follows the last one, and the lines that compute it."""
         begin, lines, shape = len(self.code.lines), self.code.lines, self.step.shape
-        operands = [self.read(number, view, places, shape) for number, view in enumerate(self.reads)]
+        strides = [view.strides if view.table is None else strides_of(shape) for view in self.reads]
+        operands = [self.read(number, *one, places) for number, one in enumerate(zip(self.reads, strides, strict=True))]
         assert self.step.op.runs is not None
         first, following = self.step.op.runs
         found = first(*operands) if last is None else following(last, *operands)
-        to = self.address("%out", "double", 0, strides_of(shape), places)
-        lines.append(f"  store double {found.text}, ptr {to}, align 1")
+        self.store(found, self.address("%out", "double", 0, strides_of(shape), places))
         return found.text, lines[begin:]
 
 

@@ -94,9 +94,20 @@ n.done:
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare NUMBER @llvm.masked.load.vLANESf64.p0(ptr, i32, <LANES x i1>, NUMBER)
-declare <LANES x i64> @llvm.masked.load.vLANESi64.p0(ptr, i32, <LANES x i1>, <LANES x i64>)
 declare void @llvm.masked.store.vLANESf64.p0(NUMBER, ptr, i32, <LANES x i1>)
-declare void @llvm.masked.scatter.vLANESf64.vLANESp0(NUMBER, <LANES x ptr>, i32, <LANES x i1>)
-declare NUMBER @llvm.masked.gather.vLANESf64.vLANESp0(<LANES x ptr>, i32, <LANES x i1>, NUMBER)
-declare double @llvm.vector.reduce.fadd.vLANESf64(double, NUMBER)
 declare NUMBER @llvm.fma.vLANESf64(NUMBER, NUMBER, NUMBER)
+
+; Loops whose iterations are independent: they become vectors, 1, 2 or 4 side by side, the last of them with a
+; mask; but for !3.
+!0 = distinct !{}
+!1 = distinct !{!1, !5, !6, !7, !8}
+!2 = distinct !{!2, !5, !6, !7, !9}
+!3 = distinct !{!3, !11}
+!4 = distinct !{!4, !5, !6, !7, !10}
+!5 = !{!"llvm.loop.parallel_accesses", !0}
+!6 = !{!"llvm.loop.vectorize.width", i32 LANES}
+!7 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}
+!8 = !{!"llvm.loop.interleave.count", i32 1}
+!9 = !{!"llvm.loop.interleave.count", i32 2}
+!10 = !{!"llvm.loop.interleave.count", i32 4}
+!11 = !{!"llvm.loop.vectorize.enable", i1 false}

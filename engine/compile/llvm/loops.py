@@ -29,8 +29,7 @@ from agrad.engine.core.dispatch import all_floats
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import computed as silently
 from agrad.engine.core.op import Op
-from agrad.engine.program.ir import GuardCheck, Program, called, computed
-from agrad.engine.program.passes import frozen
+from agrad.engine.program.ir import GuardCheck, Program, called, computed, frozen
 from agrad.engine.values import Array, Value, size_of
 
 _MOST = 20_000  # instructions, in all kernels
@@ -65,7 +64,7 @@ class Loops:
 
     @cached_property
     def _function(self) -> Any:
-        engine = compiled(self.source(), True, 1)
+        engine = compiled(self.source(), True, 1, has_loops=True)
         return function(engine, "run", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32)
 
     def call(self, *values: Value) -> tuple[Value, ...]:
@@ -163,19 +162,16 @@ class Loops:
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
         texts.append(self.driver.text)
         texts += [kernel.Routine(name, one, lanes).text for one, name in routines.items()]
-        return module(codes, template("kernels.ll", lanes), *texts)
+        return module(codes, template("kernels.ll", lanes), *texts, has_variants=True)
 
     def _text(self, name: str, stage: stages.Stage, codes: list[Code], routines: dict[kernel.Product, str]) -> str:
         """The function of a stage; adds to the codes in it, and to the routines of products."""
         memory = self.memory
         match stage:
-            case stages.Kernel():
-                made = kernel.KernelCode(name, self.schedule, stage, memory, machine().lanes)
-                codes += made.codes
-                return made.text
-            case stages.Numbers():
+            case stages.Kernel() | stages.Numbers():
+                one = stage if isinstance(stage, stages.Kernel) else kernel.numbers(stage.steps, self.schedule)
                 codes.append(Code(1))
-                return kernel.numbers_code(name, stage, memory, codes[-1])
+                return kernel.KernelCode(name, one, memory, codes[-1]).text
             case stages.Factorise():
                 return kernel.factorise_code(name, stage, memory)
         assert isinstance(stage, stages.Alone)

@@ -14,21 +14,20 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from agrad.engine.compile.cost import interpreted, of_loops
+from agrad.engine.compile.cost import interpreted, of_loops, without_outer
 from agrad.engine.compile.llvm.backend import written
-from agrad.engine.compile.llvm.ir_builder import Code, Grouped, counted, loads, module, stores
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, llvmlite, machine
-from agrad.engine.compile.plan import without_outer
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import Input, Program, Step, assembled
-from agrad.engine.program.passes import Rewriting, inserted, optimised, prune
+from agrad.engine.program.ir import Input, Program, Rewriting, Step, assembled, inserted, optimised, prune
 from agrad.engine.values import Array
 
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
-_FEWEST, _SOME = 64, 1_000  # steps of a loop with tests, between which the vectorizer for straight-line code pays
+_MOST = 2_500  # steps of a loop, up to which the vectorizer for straight-line code pays
+_FEWEST, _SOME = 64, 1_000  # the same with tests, between which it does
 _INVALID = 1  # the flag of an invalid operation on x86 and ARM, in C libraries but Microsoft's
 _FLAGS = ("feclearexcept", "fetestexcept")
 
@@ -67,10 +66,9 @@ class Repeated:
     @cached_property
     def _function(self) -> Any:
         steps = len(self.program.steps)
-        repeats = (
-            self.tests is not None and _FEWEST <= steps <= _SOME
-        )  # then what entries of arrays do alike is vectorized
-        engine = compiled(self.source(), steps < LONG, int(repeats), repeats)
+        # what entries of arrays do alike is vectorized
+        is_vectorized = steps <= _MOST if self.tests is None else _FEWEST <= steps <= _SOME
+        engine = compiled(self.source(), steps < LONG, int(is_vectorized), is_vectorized)
         return function(engine, "repeat", ctypes.c_int64, *[ctypes.c_void_p] * 5, ctypes.c_int64)
 
     @property
@@ -83,12 +81,10 @@ class Repeated:
         """LLVM's code, as it is before optimization."""
         code = Code(1)
         outputs = written(self.program, code)
-        if self.tests is not None:
-            return module([code], "declare double @llvm.fabs.f64(double)", self._kernel(code.lines, outputs, ""))
-        grouped = Grouped(code)
-        return module([code], *grouped.declared, self._kernel(grouped.lines, outputs, grouped.attributes))
+        parts = "declare double @llvm.fabs.f64(double)", self._kernel(code.lines, outputs)
+        return module([code], *parts, has_variants=self.tests is None)
 
-    def _kernel(self, lines: Sequence[str], outputs: Sequence[str], attributes: str) -> str:
+    def _kernel(self, lines: Sequence[str], outputs: Sequence[str]) -> str:
         """The function `repeat`, whose inputs %x0, %x1, … are the state, a row and what is the same."""
         (state, row, same), width = self.sizes, self.width
         body = list[str]()
@@ -102,7 +98,7 @@ class Repeated:
             body.append(f"  %s{i} = getelementptr double, ptr %sums, i64 {i}\n  %before{i} = load double, ptr %s{i}")
             body.append(f"  %sum{i} = fadd double %before{i}, {text}\n  store double %sum{i}, ptr %s{i}")
         arrays = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
-        head = f"define i64 @repeat({arrays}, i64 %count) {attributes} {{\nentry:"
+        head = f"define i64 @repeat({arrays}, i64 %count) {of_vectors(machine().lanes)} {{\nentry:"
         before = loads("%same", range(state + row, state + row + same), state + row)
         phis = ["  %from = phi ptr [%state, %entry], [%made, %turn.end]"]
         loop = counted("turn", "entry", "%count", body, phis=phis)

@@ -81,8 +81,12 @@ class Machine:
 
     def vector_name(self, function: str, arguments: int) -> str | None:
         """libmvec's function for whole vectors, if there is one."""
-        name = f"_ZGV{self.letter}N{self.lanes}{'v' * arguments}_{function}"
-        return name if self.letter and llvmlite().address_of_symbol(name) else None
+        return self.vector_names(function, arguments).get(self.lanes)
+
+    def vector_names(self, function: str, arguments: int) -> dict[int, str]:
+        """Those for vectors of up to so many numbers, by how many."""
+        names = {n: f"_ZGV{x}N{n}{'v' * arguments}_{function}" for n, (_, x) in _LANES.items() if n <= self.lanes}
+        return {n: name for n, name in names.items() if self.letter and llvmlite().address_of_symbol(name)}
 
 
 @cache
@@ -116,15 +120,28 @@ def target(function: str, arguments: int, lanes: int) -> str:
     return machine().vector_name(function, arguments) or f"lanes.{function}"
 
 
-def definitions(functions: Mapping[str, int], lanes: int) -> Iterator[str]:
-    """The declarations and definitions for such calls."""
+def definitions(functions: Mapping[str, int], lanes: int, has_variants: bool = False) -> Iterator[str]:
+    """The declarations and definitions for such calls.
+
+    With `has_variants`, the vectorizer for straight-line code is told what libmvec has for several calls of a function,
+    which may have other last digits.
+    """
+    number, known = "double" if lanes == 1 else f"<{lanes} x double>", list[str]()
     for function, arguments in sorted(functions.items()):
         name = target(function, arguments, lanes)
         if name == f"lanes.{function}":
             yield "\n".join(_lane_by_lane(function, lanes, arguments))
-        else:
-            number = "double" if lanes == 1 else f"<{lanes} x double>"
-            yield f"declare {number} @{name}({', '.join([number] * arguments)}) {_PURE}"
+            continue
+        variants = machine().vector_names(function, arguments) if has_variants else {}
+        mapped = ",".join([f"{one}({one})" for one in variants.values()])
+        told = f' "vector-function-abi-variant"="{mapped}"' if mapped else ""
+        yield f"declare {number} @{name}({', '.join([number] * arguments)}) {_PURE}{told}"
+        for width, one in variants.items():
+            yield f"declare <{width} x double> @{one}({', '.join([f'<{width} x double>'] * arguments)}) {_PURE}"
+        known += variants.values()
+    if known:  # nothing else refers to them before they are called
+        names = ", ".join([f"ptr @{one}" for one in known])
+        yield f'@llvm.compiler.used = appending global [{len(known)} x ptr] [{names}], section "llvm.metadata"'
 
 
 def _lane_by_lane(function: str, lanes: int, arguments: int) -> Iterator[str]:
@@ -190,16 +207,17 @@ def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None
 LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
 
 
-def compiled(text: str, fast: bool, level: int = 0, is_vectorized: bool = False) -> Any:
+def compiled(text: str, fast: bool, level: int = 0, is_vectorized: bool = False, has_loops: bool = False) -> Any:
     """The LLVM engine with the code of a module, with the small functions of the loop put in place.
 
     Other passes of LLVM have no effect on straight-line code without repetition; its vectorizer for such code takes
-    seconds for thousands of lines, without gain. With `is_vectorized`, it is used.
+    seconds for thousands of lines, without gain. With `is_vectorized`, it is used; with `has_loops`, that for loops.
     """
     llvm = llvmlite()
     module = llvm.parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = is_vectorized, False, False
+    options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = is_vectorized, has_loops, False
+    options.loop_interleaving = has_loops
     builder = llvm.create_pass_builder(processor(fast), options)
     builder.getModulePassManager().run(module, builder)
     engine = llvm.create_mcjit_compiler(module, processor(fast))

@@ -23,8 +23,7 @@ from agrad.engine.ops.solvers.least_squares import Fit, Within, fit, in_one
 from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Bends, Covariance, Pieces, Total
 from agrad.engine.program.closed import settled
-from agrad.engine.program.ir import Program
-from agrad.engine.program.passes import key, optimised
+from agrad.engine.program.ir import Program, key, optimised
 from agrad.engine.program.trace import as_graph, extract, inlined, trace
 from agrad.engine.values import Array, format_number, format_shape, np, shape_of
 

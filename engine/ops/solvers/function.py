@@ -14,7 +14,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.program.closed import closed_over, flat, joined, settled, split
-from agrad.engine.program.passes import cancel, optimised, rewritten
+from agrad.engine.program.ir import cancel, optimised, rewritten
 from agrad.engine.program.scan import Body, Sizes
 from agrad.engine.program.trace import extract, gradients, inlined, placeholders
 from agrad.engine.values import Array, Shape, describe, format_shape, np

@@ -21,7 +21,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers import zeros
 from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of
 from agrad.engine.ops.solvers.jumps import Jumps, changes, is_smooth
-from agrad.engine.program.passes import prune
+from agrad.engine.program.ir import prune
 from agrad.engine.program.scan import Body
 from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, format_number, np

@@ -16,8 +16,7 @@ from rows import each
 import agrad.engine as ag
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import Diverged
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import Diverged, optimised
 from agrad.engine.program.trace import extract, trace
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308, -1e308, 30.0)

@@ -28,7 +28,7 @@ from agrad.engine.compile import specializations
 from agrad.engine.compile.llvm import backend, target
 from agrad.engine.core.op import OPS
 from agrad.engine.program import rolled
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.trace import gradient_of, trace
 
 native = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")

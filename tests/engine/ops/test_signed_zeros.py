@@ -15,7 +15,7 @@ import agrad.engine as ag
 from agrad.engine.compile.llvm import backend, target
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.op import FUNCTIONS, OPS
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.grammar.session.formulas import exported
 from agrad.grammar.session.session import Session
 

@@ -20,7 +20,7 @@ READ_RULES = {
 CHOOSE = {
     "engine/compile/hessian.py",  # by entries, or by products
     "engine/compile/llvm/repeated.py",  # the body of a loop: loops, or Python
-    "engine/compile/plan.py",  # numbers, loops, or Python
+    "engine/compile/function.py",  # numbers, loops, or Python, as `lowered` finds
     "engine/compile/specializations.py",  # when a function is compiled
     "grammar/loops/compiled_run.py",  # when the loop of a script is
 }

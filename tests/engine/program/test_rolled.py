@@ -14,7 +14,7 @@ import agrad.engine as ag
 from agrad.engine.core import graph
 from agrad.engine.core.op import OPS
 from agrad.engine.program import rolled
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.trace import gradient_of, trace
 
 X = np.array([0.3, -0.2, 0.5, 0.1])

@@ -19,7 +19,7 @@ from agrad.engine.compile.llvm.kernel import CHUNK
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Alone, Kernel, Library
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.trace import gradient_of, trace
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")

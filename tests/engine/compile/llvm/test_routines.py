@@ -13,7 +13,6 @@ from test_loops import check, program_of, stages
 import agrad.engine as ag
 from agrad.engine.compile.llvm import memory as arena
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.ir_builder import Code, Grouped
 from agrad.engine.compile.llvm.loops import Loops
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Library
@@ -133,38 +132,20 @@ pytest.importorskip("llvmlite")
 needs_vectors = pytest.mark.skipif(machine().vector_name("tanh", 1) is None, reason="there is no libmvec here")
 
 
-def code_of(chains, depth, function="tanh"):
-    """So many chains of calls, each of the one before."""
-    code = Code(1)
-    for chain in range(chains):
-        x = f"%x{chain}"
-        for _ in range(depth):
-            x = code.library(function, (code.binary("add", x, code.literal(0.5)),))
-    return code
-
-
 @needs_vectors
-@each("chains, depth", [(3, 1), (8, 2), (9, 3), (20, 1)])
-def test_calls_side_by_side_become_one(chains, depth):
-    grouped = Grouped(code_of(chains, depth))
-    text = "\n".join(grouped.lines)
-    lanes = machine().lanes
-    whole, rest = divmod(chains, lanes)
-    assert text.count(f"call <{lanes} x double>") == depth * (whole + (rest >= 3))
-    assert text.count("call double @tanh") == depth * (rest if rest < 3 else 0)
-    assert f"{64 * lanes}" in grouped.attributes
-    known = {f"%x{chain}" for chain in range(chains)}
-    for line in grouped.lines:  # nothing is used before it is computed
-        name, *operands = re.findall(r"%[\w.]+", line)
-        assert set(operands) <= known
-        known.add(name)
-
-
-@each("chains, depth", [(1, 5), (2, 3)])
-def test_a_few_calls_stay_as_they_are(chains, depth):
-    code = code_of(chains, depth)
-    grouped = Grouped(code)
-    assert (grouped.lines, grouped.declared, grouped.attributes) == (code.lines, [], "")
+@each("size, count", [(1, 0), (8, 2), (24, 2)])
+def test_calls_side_by_side_become_one(size, count, monkeypatch):
+    llvm, texts = target.llvmlite(), []
+    make = llvm.create_mcjit_compiler
+    monkeypatch.setattr(llvm, "create_mcjit_compiler", lambda made, *rest: texts.append(str(made)) or make(made, *rest))
+    found = ag.compile(
+        lambda x: ag.scan(lambda s, _: (ag.tanh(ag.tanh(s)), ()), x, count=5)[0], np.zeros(size), backend="llvm"
+    )
+    found.value(np.ones(size))
+    (loop,) = [text for text in texts if "@repeat(" in text]
+    calls = re.findall(r"call <(\d+) x double> @_ZGV", loop)
+    assert sum(map(int, calls)) == count * size
+    assert (loop.count("call double @tanh") > 0) == (not count)
 
 
 @each("size, name", list(product([1, 2, 3, 7, 8, 9, 17], ["tanh", "exp", "sin", "log1p"])), short=3)

@@ -10,7 +10,7 @@ import agrad.engine as ag
 from agrad.engine.compile.llvm import stages, target
 from agrad.engine.compile.llvm.repeated import divided
 from agrad.engine.program import rolled
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.trace import trace
 
 pytest.importorskip("scipy")

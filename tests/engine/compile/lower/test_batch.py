@@ -7,7 +7,7 @@ import pytest
 from rows import each, functions
 
 import agrad.engine as ag
-from agrad.engine.compile import derive, products
+from agrad.engine.compile import derive
 from agrad.engine.compile.derive import NotBatched, batched
 from agrad.engine.program.trace import trace
 
@@ -46,7 +46,7 @@ def by_products(monkeypatch):
 @each("name", [*AT_ONCE, *ONE_BY_ONE])
 @each("most", [2**17, 100])
 def test_a_hessian_by_products_at_once(name, most, monkeypatch):
-    monkeypatch.setattr(products, "_AT_ONCE", most)
+    monkeypatch.setattr(derive, "_AT_ONCE", most)
     f = (AT_ONCE | ONE_BY_ONE)[name]
     x = RNG.normal(size=12)
     compiled = ag.compile(f, x)

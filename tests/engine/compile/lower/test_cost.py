@@ -106,10 +106,9 @@ def test_the_iterations_of_a_loop_in_python_are_counted():
 
 
 def test_without_machine_code_it_says_so(monkeypatch):
-    from agrad.engine.compile import plan
     from agrad.engine.compile.llvm import backend
 
-    for module in (target, plan):
+    for module in (target, cost):
         monkeypatch.setattr(module, "binding", lambda: None)
     lines, _ = told(lambda x: ag.sum(ag.sin(x)), np.ones(1000), backend="auto")
     assert "is not installed" in lines[0] and "is not installed" in lines[1]

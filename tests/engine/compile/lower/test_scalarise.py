@@ -13,7 +13,7 @@ import agrad.engine as ag
 from agrad.engine.compile.llvm import target
 from agrad.engine.compile.llvm.backend import Native
 from agrad.engine.compile.scalarise import scalarised
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.trace import trace
 
 native = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")

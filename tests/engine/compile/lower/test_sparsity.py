@@ -12,7 +12,7 @@ import agrad.engine as ag
 from agrad.engine.compile import hessian
 from agrad.engine.compile.hessian import dense, directions, pattern, places
 from agrad.engine.compile.scalarise import scalarised
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import optimised
 from agrad.engine.program.trace import trace
 
 everywhere = pytest.mark.parametrize("backend", USABLE)
