@@ -11,13 +11,12 @@ from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
-from agrad.engine.ops.arrays.reduction import amax, amin, over_axes, scaled_root, total, widened
+from agrad.engine.ops.arrays.reduction import amax, amin, direction, norm_slope, over_axes, scaled_root, total, widened
 from agrad.engine.ops.arrays.shaping import permute, reshape
 from agrad.engine.ops.linalg.decomposition import svd_values
-from agrad.engine.ops.scalar.arithmetic import power
-from agrad.engine.ops.scalar.comparison import equal, not_equal, where
-from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute, ratio, sign
-from agrad.engine.values import Shape, describe, format_number, format_shape, np
+from agrad.engine.ops.scalar.comparison import not_equal
+from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute
+from agrad.engine.values import Shape, describe, format_number, format_shape
 
 _, composed = in_family("reductions", pure=True)
 
@@ -27,33 +26,22 @@ euclidean: Function = _norm(
     "euclidean",
     units="a -> a",
     array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
-    rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
+    rules={"x": ("x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * direction(x, axis))},
     unrolled=expansions.reduced(expansions.length),
     doc="The root of the sum of the squares, without overflow on the way.",
 )
 
 
-def _scaled_power(x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
-    size = np.abs(x)
-    scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
-    scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
-    value = np.add.reduce((size / scale) ** p, axis=axis, keepdims=True) ** (1.0 / p) * scale
-    return value if keepdims else np.squeeze(value, axis)
-
-
 def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
-    """sign(x) (|x|/norm)**(p - 1), and 0 where x is 0: for a p above 1 so that further derivatives are right."""
-    share = power(ratio(absolute(x), widened(out, wide)), p - 1.0)
-    at_zero = widened(g, wide) * ratio(power(x, p - 1.0), power(widened(out, wide), p - 1.0)) if p > 1.0 else 0.0
-    return where(equal(x, 0.0), at_zero, widened(g, wide) * (sign(x) * share))
+    return widened(g, wide) * norm_slope(direction(x, axis, p), p)
 
 
 p_norm: Function = _norm(
     "p_norm",
     units="a -> a",
     more=", p=2.0",
-    array=_scaled_power,
-    rules={"x": ("out x", _p_rule)},
+    array=lambda x, axis, keepdims, wide, p: scaled_root(x, axis, keepdims, p),
+    rules={"x": ("x", _p_rule)},
     unrolled=expansions.reduced(expansions.power_sum),
     samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
     doc="The p-th root of the sum of the p-th powers of the absolute values.",
