@@ -32,7 +32,7 @@ ops.linalg.decomposition: cholesky. +eigh. +svd. +qr. -eigh_values -eigh_vectors
     -qr_r pinv. lstsq.
 ops.linalg.einsum: einsum
 ops.linalg.equations: solve_sylvester +solve_banded -banded_solution expm. +solve_triangular. +cho_solve.
-ops.linalg.norms: +norm. -euclidean -p_norm
+ops.linalg.norms: +norm. -p_norm
 ops.scalar.trigonometry: sin. cos. tan. -one_less_square asin. acos. atan. atan2 sinh. cosh. tanh. -sech_squared asinh.
     acosh. atanh. deg2rad. rad2deg. sinc. -sinc_derivative
 ops.scalar.special: erf. erfc. erfinv. -normal_density ndtr. gamma. lgamma. digamma. +polygamma -digamma_derivative

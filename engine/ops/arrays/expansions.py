@@ -113,13 +113,15 @@ def _scale(row: Row) -> Any:
 
 def power_sum(row: Row, p: float) -> Any:
     """The p-th root of the sum of the p-th powers of the absolute values."""
+    if p == 2.0:
+        return length(row)
     scale = _scale(row)
     return reduce(add, [(abs(x) / scale).power(p) for x in row]).power(1.0 / p) * scale
 
 
 def direction(row: Row, p: float) -> Row:
     """x over the norm, and 0 where that is 0."""
-    whole = length(row) if p == 2.0 else power_sum(row, p)
+    whole = power_sum(row, p)
     return [whole.equals(0.0).choose(0.0, x / whole) for x in row]
 
 

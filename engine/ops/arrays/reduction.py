@@ -313,7 +313,7 @@ def norm_slope(u: Any, p: float) -> Any:
 
 
 def _direction_rule(g: Any, out: Any, x: Any, axis: Shape, p: float) -> Any:
-    length = OPS["euclidean"].call(x, axis, True) if p == 2.0 else OPS["p_norm"].call(x, axis, True, p)
+    length = OPS["p_norm"].call(x, axis, True, p)
     # where g may be infinite
     is_zero = equal(out, 0.0) * greater(length, 0.0) if p < 2.0 else 0.0
     return where(is_zero, g, projection(where(is_zero, 0.0, g), norm_slope(out, p), out, axis)) / length

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, number_of, truth_of
@@ -20,38 +19,24 @@ from agrad.engine.values import Shape, describe, format_number, format_shape
 
 _, composed = in_family("reductions", pure=True)
 
-_norm = partial(over_axes, what="norm", title="Norm", scalar=lambda x, **_: abs(x), reach="mixed")
-
-euclidean: Function = _norm(
-    "euclidean",
-    units="a -> a",
-    array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
-    rules={"x": ("x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * direction(x, axis))},
-    unrolled=expansions.reduced(expansions.length),
-    doc="The root of the sum of the squares, without overflow on the way.",
-)
-
-
-def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
-    return widened(g, wide) * norm_slope(direction(x, axis, p), p)
-
-
-p_norm: Function = _norm(
+p_norm: Function = over_axes(
     "p_norm",
+    what="norm",
+    title="Norm",
     units="a -> a",
     more=", p=2.0",
+    scalar=lambda x, **_: abs(x),
     array=lambda x, axis, keepdims, wide, p: scaled_root(x, axis, keepdims, p),
-    rules={"x": ("x", _p_rule)},
+    rules={"x": ("x", lambda g, out, x, axis, p, wide, **_: widened(g, wide) * norm_slope(direction(x, axis, p), p))},
+    reach="mixed",
     unrolled=expansions.reduced(expansions.power_sum),
-    samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
-    doc="The p-th root of the sum of the p-th powers of the absolute values.",
+    samples=((2.0,), ([3.0, -4.0],), ([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
+    doc="The p-th root of the sum of the p-th powers of the absolute values, without overflow on the way.",
 )
 
 
 def of_vector(x: Any, p: float, axes: Any, keepdims: Any) -> Any:
     """The norm of order p of all entries along some axes, of a matrix too."""
-    if p == 2.0:
-        return euclidean(x, axes, keepdims)
     if p == 1.0:
         return total(absolute(x), axes, keepdims)
     if math.isinf(p):
@@ -102,7 +87,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: Any = False) ->
     shape = shape_of_any(x)
     axes = axes_of("norm", shape, axis, in_order=False)  # the norms of rows and of columns differ
     if order is None or (isinstance(order, str) and order == "fro" and len(axes) == 2):
-        return euclidean(x, axes, keepdims)
+        return p_norm(x, axes, keepdims)
     if isinstance(order, str) and order != "nuc":
         raise AgradError("domain", f'norm: the order is a number, "fro" or "nuc", not {describe(order)}')
     order = order if isinstance(order, str) else number_of("norm", "ord", ord)

@@ -171,11 +171,10 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """binary_cross_entropy of logits x, without overflow. pos_weight: a weight of what y has a share in."""
     x, y = _pair("binary_cross_entropy_with_logits", x, y)
-    of_none = softplus(neg(x))
-    # no difference of these cancels
-    losses = where(greater(x, 0.0), add(of_none, mul(sub(1.0, y), x)), sub(softplus(x), mul(x, y)))
+    is_above = greater(x, 0.0)  # softplus(x) - x*y would cancel there
+    losses = add(softplus(where(is_above, neg(x), x)), mul(sub(is_above, y), x))
     if pos_weight is not None:
-        losses = add(losses, mul(mul(sub(pos_weight, 1.0), y), of_none))
+        losses = add(losses, mul(mul(sub(pos_weight, 1.0), y), softplus(neg(x))))
     losses = losses if weight is None else mul(weight, losses)
     return reduced("binary_cross_entropy_with_logits", losses, reduction)
 

@@ -75,7 +75,8 @@ def _hazard_slope(x: Any, hazard: Any) -> Any:
     is_far = less_equal(x, _FAR)
     far = where(is_far, x, _FAR)
     u = 1.0 / (far * far)
-    series = reduce(lambda total, k: (2 * k + 1) * _SERIES[k] + total * u, reversed(range(_TERMS)), 0.0)
+    slopes = [k * _SERIES[k // 2] for k in range(2 * _TERMS - 1, 0, -2)]
+    series = reduce(lambda total, number: number + total * u, slopes)
     return where(is_far, u * series - 1.0, -hazard * (x + hazard))
 
 
