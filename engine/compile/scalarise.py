@@ -79,6 +79,7 @@ class _Scalar:
     exceeds, differs, either, both = _method("greater"), _method("not_equal"), _method("maximum"), _method("minimum")
     choose = _method("where")  # of 1 and 0: the first where this is 1, else the second
     equals, exp, log, sign, power = _method("equal"), _method("exp"), _method("log"), _method("sign"), _method("pow")
+    log1p = _method("log1p")
 
 
 def reference_of(new: Rewriting, x: Any) -> int:

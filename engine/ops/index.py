@@ -18,7 +18,7 @@ ops.data_files: +load_csv +load_npy +chunks
 ops.graph: clone. +detach. -own -stop -depends -custom
 ops.arrays.convolution: +convolve. +correlate. +interp. -convolution -interval
 ops.arrays.joining: concat stack +split. +repeat. +tile. +diagonal. +diag. +tril. +triu. +outer.
-ops.arrays.reduction: sum. mean. +max. +min. -amax -amin any. all. -centre var. std.
+ops.arrays.reduction: sum. mean. +max. +min. -amax -amin any. all. -projection -direction -centre var. std.
 ops.arrays.cumulative: cumsum. -recurrence cumprod. prod.
 ops.arrays.order: argmax. argmin. argsort. +sort. +topk. -topk_places -lower_middle -upper_middle median.
 ops.arrays.scan: +scan -scanned
@@ -32,14 +32,14 @@ ops.linalg.decomposition: cholesky. +eigh. +svd. +qr. -eigh_values -eigh_vectors
     -qr_r pinv. lstsq.
 ops.linalg.einsum: einsum
 ops.linalg.equations: solve_sylvester +solve_banded -banded_solution expm. +solve_triangular. +cho_solve.
-ops.linalg.norms: +norm. -euclidean -p_norm
+ops.linalg.norms: +norm. -p_norm
 ops.scalar.trigonometry: sin. cos. tan. -one_less_square asin. acos. atan. atan2 sinh. cosh. tanh. -sech_squared asinh.
     acosh. atanh. deg2rad. rad2deg. sinc. -sinc_derivative
 ops.scalar.special: erf. erfc. erfinv. -normal_density ndtr. gamma. lgamma. digamma. +polygamma -digamma_derivative
     -digamma_difference -beta_mixed -beta_slope beta. lbeta. -bessel_j -bessel_i j0. j1. i0. i1. -over_positive xlogy.
     xlog1py. gammasgn. -reciprocal_gamma_derivative rgamma. +multigammaln.
 ops.nn.activations: relu. leaky_relu. elu. selu. hardtanh. sigmoid. -sigmoid_slope softplus. logsigmoid. silu. gelu.
-    logaddexp. softmax. log_softmax. logsumexp. -weighted_logsumexp
+    logaddexp. softmax. log_softmax. logsumexp. -weighted_share -weighted_logsumexp
 ops.nn.layers: +linear. +dropout. +layer_norm. +embedding.
 ops.nn.losses: +mse_loss. +l1_loss. +huber_loss. +binary_cross_entropy. +binary_cross_entropy_with_logits.
     +cross_entropy. +nll_loss. -squared_error -probability

@@ -358,7 +358,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     _floats("norm", input)
     input = input if dtype is None else to(input, dtype)
     if p in ("fro", None) or p == 2:
-        return entitle(_reduce("euclidean", input, dim, keepdim), "LinalgVectorNormBackward0")
+        return entitle(_reduce("p_norm", input, dim, keepdim), "LinalgVectorNormBackward0")
     if p == "nuc":
         return engine("norm", input, ord="nuc", axis=dim, keepdims=keepdim)
     if not input.numel() and (float(p) < 0 or p == math.inf):

@@ -29,7 +29,7 @@ from agrad.torch.types import Count, Size, as_pytorch, bool_, device, dtype, dty
 _WHOLE = 2.0**53  # up to here each whole number is a float
 _PLACES = frozenset({"argmax", "argmin", "argsort", "topk_places"})
 _SUMS = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "square"})
-_OF_FLOATS = frozenset({"mean", "var", "std", "norm", "euclidean", "softmax", "log_softmax"})
+_OF_FLOATS = frozenset({"mean", "var", "std", "norm", "p_norm", "softmax", "log_softmax"})
 _ALIKE = _SUMS | frozenset(
     "abs add amax amin ceil clip clone concat cumprod equal_nan expand flip floor floor_divide fmod gcd getitem "
     "index_put lcm lower_middle maximum median minimum mul neg permute pow put_along relu remainder reshape roll "

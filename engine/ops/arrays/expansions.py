@@ -1,8 +1,8 @@
 """Reductions and orders entry by entry: what rows give as `unrolled`, for source code.
 
 Each takes arrays of symbols, one an entry, and returns an array of symbols of the value, or None where it has no
-expansion. A symbol has the operators of arithmetic, `exp`, `log`, `sqrt`, `power`, `either` and `both` (the larger and
-the smaller, or nan), `exceeds`, `equals` and `differs` (1 or 0), and, of 1 or 0, `choose`.
+expansion. A symbol has the operators of arithmetic, `exp`, `log`, `log1p`, `sqrt`, `power`, `either` and `both` (the
+larger and the smaller, or nan), `exceeds`, `equals` and `differs` (1 or 0), and, of 1 or 0, `choose`.
 """
 
 from __future__ import annotations
@@ -113,8 +113,16 @@ def _scale(row: Row) -> Any:
 
 def power_sum(row: Row, p: float) -> Any:
     """The p-th root of the sum of the p-th powers of the absolute values."""
+    if p == 2.0:
+        return length(row)
     scale = _scale(row)
     return reduce(add, [(abs(x) / scale).power(p) for x in row]).power(1.0 / p) * scale
+
+
+def direction(row: Row, p: float) -> Row:
+    """x over the norm, and 0 where that is 0."""
+    whole = power_sum(row, p)
+    return [whole.equals(0.0).choose(0.0, x / whole) for x in row]
 
 
 # Exponentials
@@ -136,17 +144,22 @@ def shares(row: Row) -> Row:
     return [x / whole for x in parts]
 
 
+def _log_total(apart: Row) -> Any:
+    are_top = [x.equals(0.0) for x in apart]
+    others = [is_top.choose(0.0, x.exp()) for x, is_top in zip(apart, are_top, strict=True)]
+    return (reduce(add, others) + (reduce(add, are_top) - 1.0)).log1p()
+
+
 def log_shares(row: Row) -> Row:
     """log_softmax."""
     apart = _apart(row)[1]
-    whole = reduce(add, [x.exp() for x in apart]).log()
-    return [x - whole for x in apart]
+    return [x - _log_total(apart) for x in apart]
 
 
 def log_total(row: Row) -> Any:
     """logsumexp."""
     top, apart = _apart(row)
-    return (top - top).equals(0.0).choose(top + reduce(add, [x.exp() for x in apart]).log(), top)
+    return (top - top).equals(0.0).choose(top + _log_total(apart), top)
 
 
 # Running products

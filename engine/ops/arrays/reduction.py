@@ -10,11 +10,13 @@ from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
 from agrad.engine.core.dispatch import in_family
-from agrad.engine.core.op import Failure, Function, Kink
+from agrad.engine.core.op import OPS, Failure, Function, Kink
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.shaping import reshape
-from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, equal, maximum, minimum, not_equal, where
+from agrad.engine.ops.scalar.arithmetic import power
+from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, equal, greater, maximum, minimum, not_equal, where
+from agrad.engine.ops.scalar.elementary import absolute, sign
 from agrad.engine.values import Shape, as_mask, format_shape, np, put_together, shape_of
 
 row, composed = in_family("reductions")
@@ -252,6 +254,85 @@ any_of: Function = _truth("any", _of_entries("either", 0.0), "any", "any([0, 2])
 all_of: Function = _truth("all", _of_entries("both", 1.0), "every", "all([0, 2]) == 0")
 
 
+# Lengths
+
+
+def scaled_root(x: Any, axis: Shape, keepdims: bool, p: float = 2.0) -> Any:
+    """The p-th root of the sum of the p-th powers of the sizes, without overflow or underflow on the way."""
+    if p == 2.0:
+        plain = np.sqrt(summed(x * x, axis, keepdims))
+        if np.all((plain > 1e-150) & (plain < 1e150)) or not x.size:
+            return plain
+    size = np.abs(x)
+    scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
+    scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
+    value = summed((size / scale) ** p, axis, True) ** (1.0 / p) * scale
+    return value if keepdims else np.squeeze(value, axis)
+
+
+def _projected(x: Any, a: Any, b: Any, axis: Shape) -> Any:
+    """The second difference removes what rounding left of `a`: all, where one entry of b is by far the largest."""
+    whole = summed(a * b, axis, True)
+    for _ in range(2):
+        x = x - a * (summed(b * x, axis, True) / whole)
+    return x
+
+
+def _projected_back(which: str) -> tuple[str, Function]:
+    def rule(g: Any, out: Any, x: Any, a: Any, b: Any, axis: Shape) -> Any:
+        weight, rest = (b * x, projection(g, b, a, axis)) if which == "a" else (a * g, out)
+        return -(total(weight, axis, True) / total(a * b, axis, True)) * rest
+
+    return "x a b" if which == "a" else "a b out", rule
+
+
+# A row of its own, from which the derivatives of lengths and shares are made: written out, 1 - share would cancel.
+projection: Function = row(
+    "projection",
+    "x, a, b; axis",
+    units="a, b, c -> a",
+    scalar=lambda x, a, b, axis: x - a * (b * x / (a * b)),
+    array=_projected,
+    rules={
+        "x": ("a b", lambda g, out, x, a, b, axis: projection(g, b, a, axis)),
+        **{which: _projected_back(which) for which in "ab"},
+    },
+    reach="mixed",
+    unrolled=lambda x, a, b, axis: _projected(x, a, b, axis) if x.size else None,
+    samples=((2.0, 3.0, 0.5, {"axis": ()}), ([1.0, 3.0, 2.0], [0.5, 2.0, 1.0], [-0.3, 1.0, 2.0], {"axis": (0,)})),
+    doc="x - a*sum(b*x)/sum(a*b): x without its part along a, so that it is orthogonal to b.",
+)
+
+
+def norm_slope(u: Any, p: float) -> Any:
+    """sign(u)*|u|**(p - 1), and 0 where u is 0: for a p above 1 so that further derivatives are right."""
+    if p == 2.0:
+        return u
+    at_zero = power(u, p - 1.0) if p > 1.0 else 0.0
+    return where(equal(u, 0.0), at_zero, sign(u) * power(absolute(u), p - 1.0))
+
+
+def _direction_rule(g: Any, out: Any, x: Any, axis: Shape, p: float) -> Any:
+    length = OPS["p_norm"].call(x, axis, True, p)
+    # where g may be infinite
+    is_zero = equal(out, 0.0) * greater(length, 0.0) if p < 2.0 else 0.0
+    return where(is_zero, g, projection(where(is_zero, 0.0, g), norm_slope(out, p), out, axis)) / length
+
+
+direction: Function = row(
+    "direction",
+    "x; axis, p=2.0",
+    units="a -> 1",
+    scalar=lambda x, axis, p: sign(x),
+    array=lambda x, axis, p: OPS["ratio"].array(x, scaled_root(x, axis, True, p)),
+    rules={"x": ("out x", _direction_rule)},
+    reach="mixed",
+    unrolled=expansions.along(expansions.direction),
+    samples=((2.0, {"axis": ()}), ([3.0, -4.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,), "p": 1.5})),
+    doc="x over its norm of order p along axes, and 0 where that is 0.",
+)
+
+
 # Spread
 
 
@@ -283,17 +364,6 @@ def _varying(name: str, prepare: Function, x: Any, axis: Any, keepdims: Any, ddo
     return {**attrs, "ddof": less, "n": float(count_of(shape_of(x), attrs["axis"])) - less}
 
 
-def scaled_root(apart: Any, axis: Shape, keepdims: bool) -> Any:
-    """The root of the sum of squares, without overflow or underflow on the way."""
-    squares = np.sqrt(summed(apart * apart, axis, keepdims))
-    if np.all((squares > 1e-150) & (squares < 1e150)) or not apart.size:
-        return squares
-    scale = np.max(np.abs(apart), axis=axis, keepdims=True)
-    scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
-    scaled = np.sqrt(summed((apart / scale) ** 2, axis, True)) * scale
-    return scaled if keepdims else np.squeeze(scaled, axis)
-
-
 def _var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
     apart = _centred(x, axis)
     return summed(apart * apart, axis, keepdims) / n if n > 0.0 else _undefined(x, axis, keepdims)
@@ -317,7 +387,7 @@ def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape
     if n <= 0.0:
         return widened(g, wide) * math.nan
     root = widened(out, wide)
-    return where(equal(root, 0.0), 0.0, widened(g, wide) * (centre(x, axis) / (root * n)))
+    return where(equal(root, 0.0), 0.0, widened(g, wide) * (direction(centre(x, axis), axis) / math.sqrt(n)))
 
 
 def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any) -> Function:

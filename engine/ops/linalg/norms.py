@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, number_of, truth_of
@@ -11,59 +10,33 @@ from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
-from agrad.engine.ops.arrays.reduction import amax, amin, over_axes, scaled_root, total, widened
+from agrad.engine.ops.arrays.reduction import amax, amin, direction, norm_slope, over_axes, scaled_root, total, widened
 from agrad.engine.ops.arrays.shaping import permute, reshape
 from agrad.engine.ops.linalg.decomposition import svd_values
-from agrad.engine.ops.scalar.arithmetic import power
-from agrad.engine.ops.scalar.comparison import equal, not_equal, where
-from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute, ratio, sign
-from agrad.engine.values import Shape, describe, format_number, format_shape, np
+from agrad.engine.ops.scalar.comparison import not_equal
+from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute
+from agrad.engine.values import Shape, describe, format_number, format_shape
 
 _, composed = in_family("reductions", pure=True)
 
-_norm = partial(over_axes, what="norm", title="Norm", scalar=lambda x, **_: abs(x), reach="mixed")
-
-euclidean: Function = _norm(
-    "euclidean",
-    units="a -> a",
-    array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
-    rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
-    unrolled=expansions.reduced(expansions.length),
-    doc="The root of the sum of the squares, without overflow on the way.",
-)
-
-
-def _scaled_power(x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
-    size = np.abs(x)
-    scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
-    scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
-    value = np.add.reduce((size / scale) ** p, axis=axis, keepdims=True) ** (1.0 / p) * scale
-    return value if keepdims else np.squeeze(value, axis)
-
-
-def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
-    """sign(x) (|x|/norm)**(p - 1), and 0 where x is 0: for a p above 1 so that further derivatives are right."""
-    share = power(ratio(absolute(x), widened(out, wide)), p - 1.0)
-    at_zero = widened(g, wide) * ratio(power(x, p - 1.0), power(widened(out, wide), p - 1.0)) if p > 1.0 else 0.0
-    return where(equal(x, 0.0), at_zero, widened(g, wide) * (sign(x) * share))
-
-
-p_norm: Function = _norm(
+p_norm: Function = over_axes(
     "p_norm",
+    what="norm",
+    title="Norm",
     units="a -> a",
     more=", p=2.0",
-    array=_scaled_power,
-    rules={"x": ("out x", _p_rule)},
+    scalar=lambda x, **_: abs(x),
+    array=lambda x, axis, keepdims, wide, p: scaled_root(x, axis, keepdims, p),
+    rules={"x": ("x", lambda g, out, x, axis, p, wide, **_: widened(g, wide) * norm_slope(direction(x, axis, p), p))},
+    reach="mixed",
     unrolled=expansions.reduced(expansions.power_sum),
-    samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
-    doc="The p-th root of the sum of the p-th powers of the absolute values.",
+    samples=((2.0,), ([3.0, -4.0],), ([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
+    doc="The p-th root of the sum of the p-th powers of the absolute values, without overflow on the way.",
 )
 
 
 def of_vector(x: Any, p: float, axes: Any, keepdims: Any) -> Any:
     """The norm of order p of all entries along some axes, of a matrix too."""
-    if p == 2.0:
-        return euclidean(x, axes, keepdims)
     if p == 1.0:
         return total(absolute(x), axes, keepdims)
     if math.isinf(p):
@@ -114,7 +87,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: Any = False) ->
     shape = shape_of_any(x)
     axes = axes_of("norm", shape, axis, in_order=False)  # the norms of rows and of columns differ
     if order is None or (isinstance(order, str) and order == "fro" and len(axes) == 2):
-        return euclidean(x, axes, keepdims)
+        return p_norm(x, axes, keepdims)
     if isinstance(order, str) and order != "nuc":
         raise AgradError("domain", f'norm: the order is a number, "fro" or "nuc", not {describe(order)}')
     order = order if isinstance(order, str) else number_of("norm", "ord", ord)

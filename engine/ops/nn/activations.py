@@ -11,7 +11,7 @@ from agrad.engine.core.arguments import axes_of, axis_of, numbers
 from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions
-from agrad.engine.ops.arrays.reduction import over_axes, reducing, total, widened
+from agrad.engine.ops.arrays.reduction import over_axes, projection, reducing, total, widened
 from agrad.engine.ops.arrays.shaping import expand
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import equal, greater, isfinite, less, where
@@ -175,11 +175,11 @@ logsigmoid: Function = smooth(
 
 silu: Function = smooth(
     "silu",
-    ("x", lambda g, out, x: g * (sigmoid(x) * (1.0 + x * sigmoid(-x)))),
+    ("x", lambda g, out, x: g * (sigmoid(x) + x * sigmoid_slope(x))),
     scalar=lambda x: x * _sigmoid(x),
     array=lambda x: x * _sigmoid_array(x),
     doc="x*sigmoid(x), also called swish.",
-    derivative="sigmoid(x)*(1 + x*sigmoid(-x))",
+    derivative="sigmoid(x) + x*sigmoid(x)*sigmoid(-x)",
     example="silu(0) == 0",
 )
 
@@ -227,6 +227,13 @@ def _peak(x: Any, axis: Shape) -> tuple[Any, Any]:
     return top, np.where(certain, 0.0, x - top)
 
 
+def _log_total(apart: Any, axis: Shape) -> Any:
+    """The logarithm of the sum of exponentials of the distances, of which one is 0 at least: exact near 0, too."""
+    is_top = apart == 0.0
+    others = np.where(is_top, 0.0, np.exp(apart))
+    return np.log1p(np.sum(others, axis=axis, keepdims=True) + (np.sum(is_top, axis=axis, keepdims=True) - 1.0))
+
+
 def _softmax(x: Any, axis: Shape) -> Any:
     if not np.size(x):
         return x * 1.0
@@ -238,7 +245,7 @@ def _log_softmax(x: Any, axis: Shape) -> Any:
     if not np.size(x):
         return x * 1.0
     apart = _peak(x, axis)[1]
-    return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
+    return apart - _log_total(apart, axis)
 
 
 def _masked_wholly(x: Any, *others: Any) -> tuple[str, str] | None:
@@ -266,7 +273,7 @@ softmax: Function = _sharing(
     "softmax",
     scalar=lambda x, axis: 1.0 if x == x else x,
     array=_softmax,
-    rules={"x": ("out", lambda g, out, x, axis: out * (g - total(g * out, axis, True)))},
+    rules={"x": ("out", lambda g, out, x, axis: projection(g * out, out, 1.0, axis))},
     prepare=partial(_along, "softmax"),
     unrolled=expansions.along(expansions.shares),
     kinks=(FAR_OUT,),
@@ -280,7 +287,7 @@ log_softmax: Function = _sharing(
     "log_softmax",
     scalar=lambda x, axis: 0.0 if x == x else x,
     array=_log_softmax,
-    rules={"x": ("x", lambda g, out, x, axis: g - softmax(x, axis) * total(g, axis, True))},
+    rules={"x": ("x", lambda g, out, x, axis: projection(g, softmax(x, axis), 1.0, axis))},
     prepare=partial(_along, "log_softmax"),
     unrolled=expansions.along(expansions.log_shares),
     fails=Failure(undefined=_masked_wholly),
@@ -294,7 +301,7 @@ def _logsumexp(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
     if not np.size(x):
         return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
     top, apart = _peak(x, axis)
-    value = np.where(np.isfinite(top), top + np.log(np.sum(np.exp(apart), axis=axis, keepdims=True)), top)
+    value = np.where(np.isfinite(top), top + _log_total(apart, axis), top)
     return value if keepdims else np.squeeze(value, axis)
 
 
@@ -312,29 +319,53 @@ logsumexp_alone: Function = over_axes(
 )
 
 
-def _weighted(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    """Where b is 0, x does not count."""
+def _weighted(x: Any, b: Any, axis: Shape) -> tuple[Any, Any, Any]:
+    """The largest x, the exponentials of the distances to it, and the weighted sum; where b is 0, x does not count."""
     top = np.max(np.where(b == 0.0, -np.inf, x), axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0.0)
-    terms = np.where(b == 0.0, 0.0, b * np.exp(x - top))
-    value = np.log(np.sum(terms, axis=axis, keepdims=True)) + top
+    t = np.exp(x - top)
+    return top, t, np.sum(np.where(b == 0.0, 0.0, b * t), axis=axis, keepdims=True)
+
+
+def _weighted_logsumexp(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    top, _, whole = _weighted(x, b, axis)
+    value = np.log(whole) + top
     return value if keepdims else np.squeeze(value, axis)
 
 
+def _weighted_share(x: Any, b: Any, axis: Shape) -> Any:
+    _, t, whole = _weighted(x, b, axis)
+    return t / np.where(whole < 0.0, np.nan, whole)
+
+
 def _by_exponent(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    share = exp(x - widened(out, wide))
+    share = weighted_share(x, b, axis)
     # masked only where it is not finite: elsewhere the mixed derivative at b = 0 is that of the share
     ignored = mul(equal(b, 0.0), equal(isfinite(share), 0.0))
     return widened(g, wide) * where(ignored, 0.0, b * share)
 
 
+weighted_share: Function = row(
+    "weighted_share",
+    "x, b; axis",
+    units="1, a -> 1/a",
+    array=_weighted_share,
+    rules={
+        "x": ("out b", lambda g, out, x, b, axis: projection(g * out, b * out, 1.0, axis)),
+        "b": ("out", lambda g, out, x, b, axis: -out * total(g * out, axis, True)),
+    },
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0], [1.0, -0.5, 2.0], {"axis": (0,)}),),
+    doc="exp(x)/sum(b*exp(x)) along axes.",
+)
+
 weighted_logsumexp: Function = row(
     "weighted_logsumexp",
     "x, b; axis=None, keepdims=False",
-    array=_weighted,
+    array=_weighted_logsumexp,
     rules={
-        "x": ("out x b", _by_exponent),
-        "b": ("out x", lambda g, out, x, b, axis, keepdims, wide: widened(g, wide) * exp(x - widened(out, wide))),
+        "x": ("x b", _by_exponent),
+        "b": ("x b", lambda g, out, x, b, axis, keepdims, wide: widened(g, wide) * weighted_share(x, b, axis)),
     },
     prepare=lambda x, b, axis, keepdims: reducing("logsumexp")(x, axis, keepdims),
     samples=(

@@ -16,7 +16,7 @@ from agrad.engine.ops.arrays.reduction import mean, total
 from agrad.engine.ops.arrays.shaping import permute, reshape, summed_to
 from agrad.engine.ops.nn.activations import log_softmax, softplus
 from agrad.engine.ops.scalar.arithmetic import add, mul, neg, sub
-from agrad.engine.ops.scalar.comparison import less_equal, where
+from agrad.engine.ops.scalar.comparison import greater, less_equal, where
 from agrad.engine.ops.scalar.elementary import absolute, square
 from agrad.engine.ops.scalar.special import xlog1py, xlogy
 from agrad.engine.values import Shape, broadcast, describe, format_number, format_shape, np, shape_of, size_of, whole
@@ -171,7 +171,8 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """binary_cross_entropy of logits x, without overflow. pos_weight: a weight of what y has a share in."""
     x, y = _pair("binary_cross_entropy_with_logits", x, y)
-    losses = sub(softplus(x), mul(x, y))
+    is_above = greater(x, 0.0)  # softplus(x) - x*y would cancel there
+    losses = add(softplus(where(is_above, neg(x), x)), mul(sub(is_above, y), x))
     if pos_weight is not None:
         losses = add(losses, mul(mul(sub(pos_weight, 1.0), y), softplus(neg(x))))
     losses = losses if weight is None else mul(weight, losses)

@@ -18,7 +18,7 @@ from typing import Any
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
-from agrad.engine.ops.scalar.comparison import less_equal, minimum, where
+from agrad.engine.ops.scalar.comparison import less_equal, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
 from agrad.engine.ops.scalar.special import (
     digamma,
@@ -62,21 +62,28 @@ erfcinv: Function = special(
 )
 
 
-# x + normal_hazard(x) for a very negative x: about -1/x times a series in x**-2, of these coefficients.
-_FAR = -30.0
-_EXCESS = (-1708394.0, 110410.0, -8162.0, 706.0, -74.0, 10.0, -2.0, 1.0)
+# normal_hazard(x) for a very negative x: -x and a series in powers of 1/x, which has these coefficients. Their
+# recurrence is what its slope, -hazard*(x + hazard), makes of that.
+_FAR, _TERMS = -16.0, 14
+_SERIES = [1.0]
+for _ in range(1, _TERMS):
+    _SERIES.append(-(2 * len(_SERIES) - 1) * _SERIES[-1] - sum(map(operator.mul, _SERIES, _SERIES[::-1])))
 
 
-def _excess(x: Any, hazard: Any) -> Any:
-    far = minimum(x, _FAR)
-    series = reduce(lambda total, number: number + total / (far * far), _EXCESS)
-    return where(less_equal(x, _FAR), -series / far, x + hazard)
+def _hazard_slope(x: Any, hazard: Any) -> Any:
+    """-hazard*(x + hazard), where in the sum, and in the derivatives of the product, nothing cancels."""
+    is_far = less_equal(x, _FAR)
+    far = where(is_far, x, _FAR)
+    u = 1.0 / (far * far)
+    slopes = [k * _SERIES[k // 2] for k in range(2 * _TERMS - 1, 0, -2)]
+    series = reduce(lambda total, number: number + total * u, slopes)
+    return where(is_far, u * series - 1.0, -hazard * (x + hazard))
 
 
 _erfcx = from_scipy("log_ndtr", "erfcx")
 normal_hazard: Function = elementary(
     "normal_hazard",
-    ("out x", lambda g, out, x: -g * (out * _excess(x, out))),
+    ("out x", lambda g, out, x: g * _hazard_slope(x, out)),
     # Of a number, this raises where the array function returns inf, for a very negative one.
     scalar=lambda x: math.sqrt(2.0 / math.pi) / float(_erfcx(x * -math.sqrt(0.5))),
     array=lambda x: math.sqrt(2.0 / math.pi) / _erfcx(x * -math.sqrt(0.5)),
