@@ -7,8 +7,10 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Hint, Instead
 from agrad.engine.units.table import AMBIGUOUS, LONG, SHORT, TABLE
+from agrad.engine.values import format_number
 from agrad.lazy import pattern, rare
 
 Powers = Mapping[str, Fraction]  # of the base dimensions, or of symbols
@@ -37,6 +39,16 @@ class Unit(NamedTuple):
     def text(self) -> str:
         """As it was typed, or else by its symbols: `kg·m/s²`."""
         return self.typed or spelled(self.symbols)
+
+    @property
+    def meaning(self) -> str:
+        """How much it is in SI units: `1000 m`, of a scale with its zero; empty for a base unit."""
+        unit = si(self.dim)
+        unit = _of_bases(self.dim) if self.factor == 1 and unit.text == self.text else unit
+        if unit.text == self.text:
+            return ""
+        amount = f"{format_number(float(self.factor), None)} {unit.text}".rstrip()
+        return amount + (f", with its zero at {format_number(float(self.zero * self.factor))} K" if self.zero else "")
 
     def to_si(self, number: float) -> float:
         """A number in this unit, in SI units: rounded once."""
@@ -89,12 +101,9 @@ def _rows() -> dict[str, tuple[str, str, bool]]:
     return found
 
 
-_OWN: dict[str, Unit] = {}  # those of `unit rod = 5.0292 m`
-
-
 def names() -> Iterator[str]:
     """All names, without prefixes."""
-    yield from [*_rows(), *_OWN]
+    yield from [*_rows(), *current().units]
 
 
 def word(name: str) -> str:
@@ -106,11 +115,13 @@ def word(name: str) -> str:
     return ""
 
 
-@lru_cache(4096)
 def find(name: str) -> Unit | None:
-    """The unit of a name, with a prefix or without; None where it is none."""
-    if name in _OWN:
-        return _OWN[name]
+    """The unit of a name, with a prefix or without, or of one's own; None where it is none."""
+    return current().units.get(name) or _known(name)
+
+
+@lru_cache(4096)
+def _known(name: str) -> Unit | None:
     name = name.replace("μ", "µ").replace("\u2126", "Ω")
     if name in _rows():
         return _defined(name)
@@ -204,19 +215,16 @@ def _one(name: str) -> Unit:
     return found
 
 
-def define(name: str, unit: Unit | None) -> None:
-    """Add a unit of one's own; without another unit, it is a base dimension of its own."""
-    one = {name: Fraction(1)}
-    _OWN[name] = Unit(one, unit.factor, unit.dim) if unit is not None else Unit(one, Fraction(1), one)
-    find.cache_clear()
-
-
 def si(dim: Powers) -> Unit:
     """The SI unit of a dimension: one of those with a name, if it is exactly that; else of base units."""
     for name in NAMED.split():
         found = find(name)
         if found is not None and found.dim == dim:
             return found
+    return _of_bases(dim)
+
+
+def _of_bases(dim: Powers) -> Unit:
     order = [*BASE.split(), *sorted(set(dim) - set(BASE.split()))]
     return Unit({name: dim[name] for name in order if name in dim}, Fraction(1), dim)
 
