@@ -86,7 +86,7 @@ def define(name: str, *amount: Any) -> None:
                 "unit", "a unit is one positive number of others, without uncertainty", fixes=[f"unit {name} = 2 m"]
             )
         made = Unit(one, Fraction(repr(number)) * unit.factor, unit.dim)
-    if (before := find(name)) is not None and not (name in own and before == made):
+    if (before := find(name)) is not None and (before != made or not (amount or name in own)):
         is_prefixed = name not in own and name not in names()
         reading = f"{before.meaning or 'a base unit'}{', with a prefix' if is_prefixed else ''}"
         raise AgradError("unit", f"`{name}` is a unit already: {reading}", fixes=[Hint(f"unit my_{name} = …")])

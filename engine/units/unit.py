@@ -47,7 +47,10 @@ class Unit(NamedTuple):
         unit = _of_bases(self.dim) if self.factor == 1 and unit.text == self.text else unit
         if unit.text == self.text:
             return ""
-        amount = f"{format_number(float(self.factor), None)} {unit.text}".rstrip()
+        number, exact = format_number(float(self.factor), None), self.factor
+        if Fraction(number) != exact:
+            number = f"{exact}" if exact.denominator < 10**6 else f"about {float(exact):.12g}"
+        amount = f"{number} {unit.text}".rstrip()
         return amount + (f", with its zero at {format_number(float(self.zero * self.factor))} K" if self.zero else "")
 
     def to_si(self, number: float) -> float:
@@ -104,6 +107,29 @@ def _rows() -> dict[str, tuple[str, str, bool]]:
 def names() -> Iterator[str]:
     """All names, without prefixes."""
     yield from [*_rows(), *current().units]
+
+
+def offered() -> Iterator[str]:
+    """What completion offers: the names without plurals, and the symbols with prefixes from p to G."""
+    known = dict.fromkeys(names())
+    yield from [name for name in known if name[-1] != "s" or name[:-1] not in known]
+    symbols = [name for name, (_, allowed, is_word) in _rows().items() if allowed and not is_word]
+    yield from [both for prefix in "pnµmkMG" for name in symbols if _known(both := prefix + name) is not None]
+
+
+def described(text: str) -> str:
+    """What a unit is: how much in SI units, what it measures, and the others of its dimension.
+
+    Raises AgradError of kind `unit` for a text that is none.
+    """
+    unit, alike = read(text), dict[Any, str]()
+    for name in names():
+        one = find(name)
+        if one is not None and one.dim == unit.dim and one[1:4] != unit[1:4]:
+            alike.setdefault(one[1:4:2], name)
+    told = f"1 {unit.text} = {unit.meaning}" if unit.meaning else f"{unit.text} is a base unit"
+    others = [*[*alike.values()][:16], *["…"] * (len(alike) > 16)]
+    return f"{told}, {named(unit.dim)}." + (f" Others: {', '.join(others)}." if others else "")
 
 
 def word(name: str) -> str:

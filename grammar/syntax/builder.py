@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, get_args
 import agrad
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Kind
+from agrad.engine.units import unit
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
@@ -243,7 +244,8 @@ class Builder:
             return self.of_helper(".written", parts, parts[0], s.String(word, span=place))
         if parts[2].type == "FORM":
             place = Span(self.source, place.end - len(word), place.end)
-            raise syntax_error("form", place, *suggest(word, FORMS), word=word)
+            kind, known = ("form", FORMS) if parts[1] == "as" else ("unit", [*unit.names()])
+            raise syntax_error(kind, place, *suggest(word, known), word=word)
         Units.exist = True
         return s.Conversion(parts[0], word, span=self.span(parts[0], parts[2]))
 

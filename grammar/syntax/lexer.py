@@ -446,11 +446,11 @@ class _Scanner:
         return self.token("LEIBNIZ", found.end()) if found is not None else None
 
     def is_converted(self, word: str, end: int) -> bool:
-        """Whether a unit or a form follows a `to` or an `as`; any word, behind an `as` that belongs to no command."""
+        """Whether a unit or a form follows a `to` or an `as`; any word, behind one that belongs to no command."""
         if word == "as" and not self.inside and self.ruling not in ("", "print"):
             return False
         form = re.compile(_FORM).match(self.text, end)
-        known = form is not None and (word == "as" or form[1] in keywords.FORMS)
+        known = form is not None and (word not in self.options and self.ruling != "for")
         return known or self.unit_follows(end)
 
     def unit_follows(self, end: int) -> bool:
