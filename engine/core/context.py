@@ -252,6 +252,7 @@ class Context(Struct, eq=False, frozen=False):
     outer: Context | None = None  # that this is derived from
     scope: scope | None = None  # that this was made by
     given: Any = None  # the guard that it began with
+    units: dict[str, Any] = computed()  # of one's own, by name
     limits: Limits = computed()
     random: RandomNumbers = computed()
     files: Files = computed()
@@ -259,17 +260,17 @@ class Context(Struct, eq=False, frozen=False):
     def __init__(self, limits: Limits | None = None) -> None:
         """A context that is derived from none."""
         super().__init__()
-        self.limits, self.random, self.files = limits or Limits(), RandomNumbers(), Files()
+        self.limits, self.random, self.files, self.units = limits or Limits(), RandomNumbers(), Files(), {}
 
     def derived(self) -> Context:
-        """A copy that shares everything but the switches: limits, random numbers, access to files."""
+        """A copy that shares everything but the switches: limits, random numbers, access to files, units."""
         made = Context.__new__(Context)
         made.recording, made.guard = self.recording, self.guard
         made.place, made.begun, made.script = self.place, self.begun, self.script
         made.undo_log, made.tracing, made.reads = self.undo_log, self.tracing, self.reads
         made.clock, made.listener, made.undefined = self.clock, self.listener, self.undefined
         made.anomalies = self.anomalies
-        made.limits, made.random, made.files = self.limits, self.random, self.files
+        made.limits, made.random, made.files, made.units = self.limits, self.random, self.files, self.units
         made.silence, made.quietly, made.settings = self.silence, self.quietly, self.settings
         made.outer, made.scope, made.given = self, None, self.guard
         return made

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import partial
+from math import inf
 from typing import Any
 
-from agrad.engine.core.context import current
+from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, Units, alive, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.units.infer import Inference, behind
-from agrad.engine.units.unit import Unit, named, quotient, read, si
+from agrad.engine.units.unit import Unit, find, named, names, quotient, read, si
 from agrad.engine.values import Value, np, shape_of
 
 ONE = Unit({}, read("rad").factor, {})
@@ -65,6 +67,31 @@ def measured(value: Any, u: Any) -> tuple[Any, Any, Unit | None]:
     if node.op is None and node.name is None and node.uncertainty is None:
         return value.value, u, own
     return value, u, None
+
+
+def define(name: str, *amount: Any) -> None:
+    """Add a unit of one's own, as so much of others: `define("smoot", quantity(1.7018, "m"))`; else, a dimension.
+
+    Raises AgradError of kind `unit` for a name that is a unit already, and for a value that is no exact amount.
+    """
+    own, one = current().units, {name: Fraction(1)}
+    if not (name.isascii() and name.replace("_", "").isalpha()):
+        raise AgradError("unit", f"the name of a unit has letters only, and `{name}` has others")
+    made = Unit(one, Fraction(1), one)
+    for value in amount:
+        number, unit = getattr(value, "value", value), unit_of(value) or ONE
+        number = unit.of_si(number) if type(number) is float else number
+        if getattr(value, "requires_grad", False) or type(number) is not float or not 0.0 < number < inf or unit.zero:
+            raise AgradError(
+                "unit", "a unit is one positive number of others, without uncertainty", fixes=[f"unit {name} = 2 m"]
+            )
+        made = Unit(one, Fraction(repr(number)) * unit.factor, unit.dim)
+    if (before := find(name)) is not None and (before != made or not (amount or name in own)):
+        is_prefixed = name not in own and name not in names()
+        reading = f"{before.meaning or 'a base unit'}{', with a prefix' if is_prefixed else ''}"
+        raise AgradError("unit", f"`{name}` is a unit already: {reading}", fixes=[Hint(f"unit my_{name} = …")])
+    remember_entry(own, name)
+    own[name], Units.exist = made, True
 
 
 def to_si(value: Value, unit: Unit) -> Value:

@@ -7,8 +7,10 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Hint, Instead
 from agrad.engine.units.table import AMBIGUOUS, LONG, SHORT, TABLE
+from agrad.engine.values import format_number
 from agrad.lazy import pattern, rare
 
 Powers = Mapping[str, Fraction]  # of the base dimensions, or of symbols
@@ -37,6 +39,19 @@ class Unit(NamedTuple):
     def text(self) -> str:
         """As it was typed, or else by its symbols: `kg·m/s²`."""
         return self.typed or spelled(self.symbols)
+
+    @property
+    def meaning(self) -> str:
+        """How much it is in SI units: `1000 m`, of a scale with its zero; empty for a base unit."""
+        unit = si(self.dim)
+        unit = _of_bases(self.dim) if self.factor == 1 and unit.text == self.text else unit
+        if unit.text == self.text:
+            return ""
+        number, exact = format_number(float(self.factor), None), self.factor
+        if Fraction(number) != exact:
+            number = f"{exact}" if exact.denominator < 10**6 else f"about {float(exact):.12g}"
+        amount = f"{number} {unit.text}".rstrip()
+        return amount + (f", with its zero at {format_number(float(self.zero * self.factor))} K" if self.zero else "")
 
     def to_si(self, number: float) -> float:
         """A number in this unit, in SI units: rounded once."""
@@ -89,12 +104,32 @@ def _rows() -> dict[str, tuple[str, str, bool]]:
     return found
 
 
-_OWN: dict[str, Unit] = {}  # those of `unit rod = 5.0292 m`
-
-
 def names() -> Iterator[str]:
     """All names, without prefixes."""
-    yield from [*_rows(), *_OWN]
+    yield from [*_rows(), *current().units]
+
+
+def offered() -> Iterator[str]:
+    """What completion offers: the names without plurals, and the symbols with prefixes from p to G."""
+    known = dict.fromkeys(names())
+    yield from [name for name in known if name[-1] != "s" or name[:-1] not in known]
+    symbols = [name for name, (_, allowed, is_word) in _rows().items() if allowed and not is_word]
+    yield from [both for prefix in "pnµmkMG" for name in symbols if _known(both := prefix + name) is not None]
+
+
+def described(text: str) -> str:
+    """What a unit is: how much in SI units, what it measures, and the others of its dimension.
+
+    Raises AgradError of kind `unit` for a text that is none.
+    """
+    unit, alike = read(text), dict[Any, str]()
+    for name in names():
+        one = find(name)
+        if one is not None and one.dim == unit.dim and one[1:4] != unit[1:4]:
+            alike.setdefault(one[1:4:2], name)
+    told = f"1 {unit.text} = {unit.meaning}" if unit.meaning else f"{unit.text} is a base unit"
+    others = [*[*alike.values()][:16], *["…"] * (len(alike) > 16)]
+    return f"{told}, {named(unit.dim)}." + (f" Others: {', '.join(others)}." if others else "")
 
 
 def word(name: str) -> str:
@@ -106,11 +141,13 @@ def word(name: str) -> str:
     return ""
 
 
-@lru_cache(4096)
 def find(name: str) -> Unit | None:
-    """The unit of a name, with a prefix or without; None where it is none."""
-    if name in _OWN:
-        return _OWN[name]
+    """The unit of a name, with a prefix or without, or of one's own; None where it is none."""
+    return current().units.get(name) or _known(name)
+
+
+@lru_cache(4096)
+def _known(name: str) -> Unit | None:
     name = name.replace("μ", "µ").replace("\u2126", "Ω")
     if name in _rows():
         return _defined(name)
@@ -204,19 +241,16 @@ def _one(name: str) -> Unit:
     return found
 
 
-def define(name: str, unit: Unit | None) -> None:
-    """Add a unit of one's own; without another unit, it is a base dimension of its own."""
-    one = {name: Fraction(1)}
-    _OWN[name] = Unit(one, unit.factor, unit.dim) if unit is not None else Unit(one, Fraction(1), one)
-    find.cache_clear()
-
-
 def si(dim: Powers) -> Unit:
     """The SI unit of a dimension: one of those with a name, if it is exactly that; else of base units."""
     for name in NAMED.split():
         found = find(name)
         if found is not None and found.dim == dim:
             return found
+    return _of_bases(dim)
+
+
+def _of_bases(dim: Powers) -> Unit:
     order = [*BASE.split(), *sorted(set(dim) - set(BASE.split()))]
     return Unit({name: dim[name] for name in order if name in dim}, Fraction(1), dim)
 

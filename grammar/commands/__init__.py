@@ -27,6 +27,7 @@ _FILES = (
     ("plot.contour", "contour"),
     ("plot.command", "histogram"),
     ("curves", "study area tangent"),
+    ("units", "unit use"),
     ("session", "time vars limit undo load help quit"),
 )
 _MODULES = {word: f"{__name__}.{file}" for file, words in _FILES for word in words.split()}

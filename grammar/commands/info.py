@@ -277,11 +277,13 @@ def _nodes_in(values: Iterable[Any]) -> Iterator[Node]:
 
 def list_names(session: Session) -> str:
     """One line per name: its kind, shape, value and gradient, and what its graph holds; as wide as the terminal."""
-    if not session.names:
+    own = session.context.units
+    if not session.names and not own:
         return "no names yet"
     nodes = [value.node for value in session.names.values() if isinstance(value, Tensor) and value.node.op]
     stale = out_of_date(collect(nodes)) if nodes else set()
     rows = [(name, *_cells(value, stale, session)) for name, value in session.names.items()]
+    rows += [(name, "unit", "", one.meaning or "a dimension of its own", "") for name, one in own.items()]
     widths = _fitted([max(len(row[column]) for row in rows) for column in range(5)], session.settings.width or _WIDTH)
     # None is wider than its column, and there are none in a column that is left out.
     cut = (

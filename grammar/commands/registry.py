@@ -47,6 +47,7 @@ class Session(Protocol):
     machine: Machine
     loading: list[str]
     fit: Any  # the latest, for `plot fit`
+    constants: dict[str, Any]  # of `use`, once they are wanted
     restoring: bool  # whether statements of an earlier session run again
     steps: Any  # what `undo` can take back
     record: Any  # the log of the statements in effect

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from agrad.engine.core.context import enter
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.text import truncate
+from agrad.engine.units import unit
 from agrad.engine.values import format_shape
 from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
@@ -36,7 +38,7 @@ from agrad.lazy import pattern
 _WORD = pattern(r"[^\W\d]\w*$")
 _COLUMN = pattern(r"""([^\W\d]\w*)\[(?:[^\[\]"']*,)?\s*\[?(?:"[^"]*",\s*)*["']([^"'\n]*)$""")  # t["spe, t[:, "spe
 # The words that have their own terminal, which is named after them.
-_TERMINALS = {word: word.upper() for word in PYTHON | COMMAND_WORDS | SOFT} | {"in": "_IN"}
+_TERMINALS = {word: word.upper() for word in PYTHON | COMMAND_WORDS | SOFT} | {"in": "_IN", "to": "CONVERT"}
 _INSIDE = {"return": "def", "break": "for|while", "continue": "for|while"}
 _SCATTERED = 2  # letters of a word that may be scattered in another
 _LONGEST = 40  # of a value next to its name
@@ -73,9 +75,8 @@ def completions(
     found = _WORD.search(text)
     word = found[0] if found else ""
     before = text.removesuffix(word)
-    place = _Place(before, session, others)
     known: dict[str, Candidate] = {}
-    for candidate in place.candidates(bool(word)):
+    for candidate in enter(session.context, lambda: [*_Place(before, session, others).candidates(bool(word))]):
         known.setdefault(candidate.text, candidate)
     return word, likeliest(word, list(known.values()))
 
@@ -153,6 +154,9 @@ class _Place:
             first = len(self.statement) == 1 and self.command is not None and self.command.operands.expression
             if begun or not names or not first:
                 yield from self.words()
+            is_free = self.command is None or not self.command.keywords
+            if "MEASURE" in self.kinds and is_free and (begun or self.previous == "CONVERT"):
+                yield from (Candidate(name, meaning="a unit") for name in unit.offered())
 
     def options(self) -> Iterator[Candidate]:
         """The options of the command of this statement."""

@@ -17,6 +17,8 @@ from agrad.engine.core.op import ALIASES, FUNCTIONS, Entry, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.engine.text import align, beside, fit, paragraphs
+from agrad.engine.units import unit
+from agrad.grammar import syntax
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.elsewhere import KNOWN_ELSEWHERE, MODULES, NO_METHODS, RENAMED
@@ -87,6 +89,7 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
     if word in PARTS:
         parts.append(STATEMENT_HELP[PARTS[word]])
     parts += told(word, commands, bool(parts))
+    parts += _of_unit(word)
     if not parts:
         close = [*suggest(word, [*topics(commands), *KINDS]), *_mentioning(word, commands)]
         fixes = [f"help {one}" for one in [*dict.fromkeys(close)][:3]] or ["help"]
@@ -118,6 +121,16 @@ def _otherwise(word: str) -> list[str]:
     elif prefix and name in FUNCTIONS:
         parts.append(_of_function(FUNCTIONS[name]))
     return parts
+
+
+def _of_unit(word: str) -> list[str]:
+    """Help on a unit, such as `km/h`; on a name of several, what they are."""
+    if syntax.units.end_of_unit(word, 0, ()) < len(word):
+        return []
+    try:
+        return [f"{word}\n  {unit.described(word)}"]
+    except AgradError as problem:
+        return [f"{word}\n  {_sentence(problem.message)}"]
 
 
 def _tried(kind: ErrorKind) -> str:

@@ -15,9 +15,10 @@ from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from agrad.engine.core.context import current
+from agrad.engine.core.context import current, scope
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.units import unit
 from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import RENAMED, SCHOOL
@@ -33,6 +34,7 @@ from agrad.grammar.syntax.builder import KINDS
 from agrad.grammar.syntax.lexer import typed_in
 from agrad.grammar.syntax.parser import can_be_read, parse, starts
 
+_UNIT = re.compile(r"(?m)(?:^|[;:])[ \t]*unit[ \t]+([A-Za-z_]+)")  # of one's own
 _SOMETHING = 1.0  # an unknown value
 _REFUSED = frozenset({"name", "arity"})  # kinds of errors of a command that are reported; not those about files
 
@@ -42,9 +44,9 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
 
     Without `reads_files`, no other script is read: to load one is an error.
     """
-    allowed, known, found = current().files, {*names}, list[AgradError]()
-    before, allowed.on = allowed.on, reads_files
-    try:
+    known, found, allowed = {*names}, list[AgradError](), current().files
+    own = dict.fromkeys(_UNIT.findall(source.text), unit.find("m"))  # where a line is wrong, each is read by itself
+    with scope(files=type(allowed)(reads_files, allowed.seen), units=current().units | own):
         for is_python, start, end in readings.parts(source):
             part, files = readings.blank(source.text, start, end), Files()
             if is_python:
@@ -56,8 +58,6 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
             found += problems_of(files, body, known)
             known.update(files.givers(body), files.guessed)
         return ordered(files, found)
-    finally:
-        allowed.on = before
 
 
 def _of_python(source: Source, text: str, known: set[str]) -> list[AgradError]:
@@ -316,7 +316,7 @@ class EditedScript:
 
     def problems(self, text: str) -> list[AgradError]:
         """What `problems` finds in a text, which becomes that of the script. Sources are parts of it."""
-        if any(part.is_python for part in readings.parts(Source(self.name, text, 1, True))):
+        if _UNIT.search(text) or any(part.is_python for part in readings.parts(Source(self.name, text, 1, True))):
             return problems(Source(self.name, text, 1, True), self.names)
         parts = self._read(text)
         if _is_the_sum_of_its_parts(text, parts):

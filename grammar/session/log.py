@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import agrad
 from agrad.engine import ops
-from agrad.engine.core.context import Context, UndoLog, current
+from agrad.engine.core.context import Context, UndoLog, current, enter
 from agrad.engine.core.graph import Gradient, Guard, Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
@@ -392,14 +392,15 @@ def asks(text: str) -> bool:
     return any(word in text and commands[word].needs == "log" for word in commands)
 
 
-def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]]:
-    """The statements of entries. Raises AgradError for a text that is now parsed differently."""
+def statements(entries: Sequence[Entry], context: Context | None = None) -> Iterator[tuple[Entry, ast.Statement]]:
+    """The statements of entries, read in a context. Raises AgradError for a text that is now parsed differently."""
     source: Source | None = None
     found: dict[int, ast.Statement] = {}
     for entry in entries:
         if entry.span.source is not source:
             source = entry.span.source
-            found = {statement.span.start: statement for statement in agrad.grammar.syntax.readings.parse(source)}
+            parse = agrad.grammar.syntax.readings.parse
+            found = {one.span.start: one for one in (enter(context, parse, source) if context else parse(source))}
         statement = found.get(entry.span.start)
         if statement is None or statement.span.end != entry.span.end:
             raise AgradError("syntax", "this is no longer parsed as it was", labels=[Label(entry.span)])
@@ -414,7 +415,7 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
     told: list[str] = []
     session.restoring = True
     try:
-        for entry, statement in statements(entries):
+        for entry, statement in statements(entries, session.context):
             try:
                 session.run_again(statement, entry.seed)
             finally:

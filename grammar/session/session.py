@@ -154,6 +154,7 @@ class Session:
         # Called when a loop begins; returns the iterator to use instead.
         self.progress: Callable[..., Iterator[Any]] | None = None
         self.fit: Any = None  # the latest, for `plot fit`
+        self.constants: dict[str, Any] = {}  # of `use`, once they are wanted
         self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before they were set
         self._log: UndoLog | None = None  # of the statement that is running
@@ -359,6 +360,9 @@ class Session:
             log.remember(("forget", id(self.names)), partial(restored, self.names, before), before)
         remember_entry(vars(self.record), "results")
         self.names.clear()
+        for name in [*self.context.units]:
+            remember_entry(self.context.units, name)
+            del self.context.units[name]
         self.read_python(False)
         self.record.results = deque()
         self.last, self.chosen, self.fit = (), {}, None
@@ -382,7 +386,7 @@ class Session:
         watch.start()
         try:
             watch.running = True
-            return reader(source)
+            return enter(self.context, reader, source)
         except (RecursionError, MemoryError, TimeUp) as error:
             raise self._stopped(error, None) from None
         finally:

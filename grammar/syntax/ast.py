@@ -562,11 +562,14 @@ _BINDS: dict[type, Callable[[Any], Iterable[str]]] = {
     Define: lambda node: [node.name],
     Delete: lambda node: [target.id for target in node.targets if isinstance(target, Name)],
     Python: lambda node: node.binds,
-    Command: lambda node: [
-        name.id
-        for one in (nodes(node.operands) if node.word in BINDING else ())
-        for name in ((one.names or loads(one.value)) if isinstance(one, Unknowns) else ())  # one of several
-    ],
+    Command: lambda node: (
+        [one.value for one in node.operands[1:] if node.word == "use"]
+        + [
+            name.id
+            for one in (nodes(node.operands) if node.word in BINDING else ())
+            for name in ((one.names or loads(one.value)) if isinstance(one, Unknowns) else ())  # one of several
+        ]
+    ),
 }
 
 

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, TypeAlias, get_args
 
+import agrad
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Kind
+from agrad.engine.units import unit
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
@@ -240,9 +242,10 @@ class Builder:
         word, place = str(parts[2]).strip(), self.span(parts[2], parts[2])
         if word in FORMS:
             return self.of_helper(".written", parts, parts[0], s.String(word, span=place))
-        if syntax.units.end_of_unit(word, 0, ()) != len(word):
+        if parts[2].type == "FORM":
             place = Span(self.source, place.end - len(word), place.end)
-            raise syntax_error("form", place, *suggest(word, FORMS), word=word)
+            kind, known = ("form", FORMS) if parts[1] == "as" else ("unit", [*unit.names()])
+            raise syntax_error(kind, place, *suggest(word, known), word=word)
         Units.exist = True
         return s.Conversion(parts[0], word, span=self.span(parts[0], parts[2]))
 
@@ -677,6 +680,17 @@ class Builder:
     check = explain = limit = load = save = report = names_command = bare_command = command_with_parameters = (
         plain_command
     )
+
+    def own_unit(self, parts: Parts) -> s.Command:
+        """`unit smoot = 1.7018 m`, `unit EUR`."""
+        return self.command(parts, [self.plain_word(parts[1]), *parts[2:]], [])
+
+    def use(self, parts: Parts) -> s.Command:
+        """`use constants c, h`; all but e, which is Euler's number, if none is named."""
+        words = [self.plain_word(part) for part in parts[1:]]
+        if len(words) == 1:
+            words += [s.String(name, span=words[0].span) for name in agrad.grammar.constants.MEANINGS if name != "e"]
+        return self.command(parts, words, [])
 
     def divided(self, parts: Parts) -> tuple[Parts, Parts]:
         """What is neither a word nor an option, and the options."""

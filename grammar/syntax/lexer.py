@@ -25,7 +25,7 @@ from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = keywords.words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT BANG"
-    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE UNIT PARTIAL"
+    " DEGREES PERCENTAGE PRIME BAR_END DISTRIBUTION SCALE MEASURE FORM PARTIAL"
 )
 
 _STARTS = keywords.words("NAME NUMBER ROOT BAR")  # of an operand
@@ -228,6 +228,7 @@ class _Scanner:
         self.ruling = ""  # the command of the statement
         self.open = [_Open("", 0)]
         self.postfixed = False  # whether the last bracket was that of a call or an index
+        self.own = set[str]()  # the units that the text defines
 
     @property
     def inside(self) -> bool:
@@ -405,13 +406,15 @@ class _Scanner:
             kind = "DISTRIBUTION"
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.inside:
             kind = self.options[word]
+        if self.previous == "UNIT":
+            self.own.add(word)
         if starting and word == "exit" and self.is_command(word, end):
             start = self.token("QUIT", end).start_pos
             yield Token("QUIT", "quit", start, end)  # unless something follows, in which case it is a name
             return
         yield self.token(kind, end)
         if kind == "CONVERT" and (form := re.compile(_FORM).match(self.text, end)) and not self.unit_follows(end):
-            yield self.token("UNIT", form.end())
+            yield self.token("FORM", form.end())
         if starting and kind != "NAME":
             yield from self.command(word)
 
@@ -443,17 +446,23 @@ class _Scanner:
         return self.token("LEIBNIZ", found.end()) if found is not None else None
 
     def is_converted(self, word: str, end: int) -> bool:
-        """Whether a unit or a form follows a `to` or an `as`; any word, behind an `as` that belongs to no command."""
+        """Whether a unit or a form follows a `to` or an `as`; any word, behind one that belongs to no command."""
         if word == "as" and not self.inside and self.ruling not in ("", "print"):
             return False
         form = re.compile(_FORM).match(self.text, end)
-        known = form is not None and (word == "as" or form[1] in keywords.FORMS)
+        known = form is not None and (word not in self.options and self.ruling != "for")
         return known or self.unit_follows(end)
 
     def unit_follows(self, end: int) -> bool:
         """Whether a unit begins here."""
         found = re.match(_MAY_BE_UNIT, self.text[end : end + 20]) is not None
-        return found and syntax.units.end_of_unit(self.text, end, keywords.RESERVED) > end
+        return found and self.end_of_unit(end) > end
+
+    def end_of_unit(self, start: int) -> int:
+        """The place behind the unit that begins at a place, which no option is."""
+        reserved = {*keywords.RESERVED, *self.options}
+        end: int = syntax.units.end_of_unit(self.text, start, reserved, self.own)
+        return end
 
     def takes_in(self) -> bool:
         """Whether `in` belongs to a `for`, or gives a range; else it tests whether a value is in another."""
@@ -511,7 +520,7 @@ class _Scanner:
         is_letter = follower.isalnum() or follower in ("_", ".")
         if not is_letter or follower in keywords.LOOK_ALIKES or follower in keywords.SUPERSCRIPTS:
             return
-        if follower.isalpha() and syntax.units.end_of_unit(self.text, end, keywords.RESERVED) > end:
+        if follower.isalpha() and self.end_of_unit(end) > end:
             return
         if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
             return
@@ -669,11 +678,11 @@ class _Scanner:
         raised = re.search(_RAISED, self.text[max(0, self.position - 40) : self.position])
         if raised is not None and syntax.implied.is_function(raised[1]):  # `sin⁻¹ t`
             return None
-        end = syntax.units.end_of_unit(self.text, self.position, {*keywords.RESERVED, *self.options})
+        end = self.end_of_unit(self.position)
         is_inch = self.text[self.position : end].strip() == "in"
         if is_inch and self.inside and re.match(r"[ \t]*(?:#|\r?\n)", self.text[end : end + 80]):
             return None  # what it may be in follows on the next line
-        return self.token("UNIT", end) if end > self.position else None
+        return self.token("MEASURE", end) if end > self.position else None
 
     # Brackets and signs
 

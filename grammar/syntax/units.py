@@ -21,33 +21,33 @@ _INCH = re.compile(
 )
 
 
-def end_of_unit(text: str, start: int, reserved: Collection[str]) -> int:
-    """The place behind the unit that begins here; `start` if there is none."""
+def end_of_unit(text: str, start: int, reserved: Collection[str], own: Collection[str] = ()) -> int:
+    """The place behind the unit that begins here; `start` if there is none. `own`: further names of units."""
     begin = _BLANK.match(text, start).end()  # type: ignore[union-attr]
-    end = _factor(text, begin + 2 * text.startswith("1/", begin), reserved)
+    end = _factor(text, begin + 2 * text.startswith("1/", begin), reserved, own)
     while end and text[end : end + 1] and text[end] in "·⋅/ ":
-        further = _group(text, end, reserved) or _factor(text, end + 1, reserved)
+        further = _group(text, end, reserved, own) or _factor(text, end + 1, reserved, own)
         if not further:
             break
         end = further
     return end or start
 
 
-def _factor(text: str, start: int, reserved: Collection[str]) -> int:
+def _factor(text: str, start: int, reserved: Collection[str], own: Collection[str] = ()) -> int:
     """The end of one unit with its power; 0 if there is none."""
     found = _FACTOR.match(text, start)
     if found is None or not _ENDS.match(text, found.end()):
         return 0
     if found[1] in reserved and not (found[1] == "in" and _INCH.match(text, found.end())):
         return 0
-    return found.end() if unit.find(found[1]) is not None or found[1] in table.AMBIGUOUS else 0
+    return found.end() if found[1] in own or unit.find(found[1]) is not None or found[1] in table.AMBIGUOUS else 0
 
 
-def _group(text: str, start: int, reserved: Collection[str]) -> int:
+def _group(text: str, start: int, reserved: Collection[str], own: Collection[str] = ()) -> int:
     """The end of `/(kg·K)`; 0 if there is none."""
     end = start + 1
     while text[end : end + 1] in ("·⋅* " if end > start + 1 else "("):
-        end = _factor(text, end + 1, reserved)
+        end = _factor(text, end + 1, reserved, own)
     return end + 1 if text[end : end + 1] == ")" else 0
 
 

@@ -62,6 +62,16 @@ def test_nothing_fits_in_strings_in_comments_and_behind_mistakes(tab, text):
     assert tab(text) == []
 
 
+def test_units_behind_a_number_a_bracket_and_a_to(tab):
+    assert tab("3 kno") == tab("[1, 2] kno") == tab("k to kno") == tab("(k + 1) to kno") == ["knot"]
+    assert {"kg", "km", "kPa"} <= {*tab("3 k")}
+    assert "knot" not in tab("k kno") + tab("kno")
+    assert tab("k t") == ["to"]
+    session = Session()
+    session.run("unit smoot = 1.7018 m")
+    assert [one.text for one in Words(session).get_completions(Document("3 smo"), None)] == ["smoot"]
+
+
 def test_options_stand_behind_the_operand(tab):
     options = [*COMMANDS["backward"].options]
     assert tab("backward d ")[: len(options)] == options

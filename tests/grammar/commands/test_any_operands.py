@@ -24,7 +24,7 @@ plot {} ; plot sin(t) for t in {}..3 ; plot sin(t) for t in 0..{} ; plot sin(t) 
 contour {} for p in 0..1, q in 0..1 ; contour p*q for p in {}..1, q in 0..{} ; contour p*q for p in 0..1, q in 0..1 levels {}
 contour p*q for p in 0..1, q in 0..1 levels {} ; histogram {} ; histogram x bins {} ; limit time={} ; limit memory={} ; limit nodes={}
 study {} for t in 0..2 ; study t*t for t in {}..3 ; study t*t for t in 0..{} ; area {}, t for t in 0..2 ; area t for t in {}..3
-tangent {} at 2 ; tangent t^2 at {} ; tangent t^2 at t = {} ; plot {} for t in 0..2 marks
+unit zz = {} ; use constants {} ; tangent {} at 2 ; tangent t^2 at {} ; tangent t^2 at t = {} ; plot {} for t in 0..2 marks
 history {} ; undo {} ; redo {} ; again {} ; print {} ; var w = {} ; time: {} ; vars {} ; del {} ; assert {} ; help {}
 """
 STATEMENTS = [form.strip() for line in FORMS.strip().split("\n") for form in line.split(" ; ")]

@@ -177,3 +177,8 @@ def test_a_command_without_its_operand_is_wrong_behind_its_word(word):
     with pytest.raises(AgradError) as caught:
         Session().run(f"x = 1\n{word}  # and what?\n", source="a.ag", is_file=True)
     assert render(caught.value).startswith(f"a.ag:2:{len(word) + 1}: error[syntax]: `{word}` is written ")
+
+
+def test_a_line_that_cannot_be_parsed_hides_no_unit():
+    found = problems(Source("f.ag", "unit EUR\nprint 2 3 4\nprint 5 EUR/kg\n", 1, True))
+    assert [problem.labels[0].origin.where for problem in found] == ["line 2"]
