@@ -81,6 +81,10 @@ class Printed(Struct):
         return self.line
 
 
+class Complained(Printed):
+    """A line that a script writes to its standard error."""
+
+
 class Represented(Printed):
     """The value of an expression of Python, as a prompt shows it."""
 
@@ -274,7 +278,7 @@ def unheard(result: Result) -> None:
 
 
 class Quit(Exception):
-    """The session should end: `quit`."""
+    """The session should end: `quit`. Its argument, if it has one, is the exit code of a script."""
 
 
 def uncertainty_of(value: Any) -> Value | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 
 import click
 
@@ -125,11 +125,12 @@ def _run(session: Session, asked: Asked, names: dict[str, str], source: Source) 
     unnoted = nullcontext(lambda result: None if isinstance(result, Noted) else emit(result))
     try:
         with (
-            suppress(Quit),
             agrad.cli.terminal.waiting.listening() if sys.stderr.isatty() else nullcontext(),
             unnoted if asked.quiet else watching(session, emit) as heard,
         ):
             session.run(source.text, heard, source.name, is_file=True, report=failures if asked.keep_going else None)
+    except Quit as end:
+        return failures.end() or sum(end.args)
     except AgradError as problem:
         if not (asked.keep_going and problem.kind == "syntax" and failures.several(source)):
             raise

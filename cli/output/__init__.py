@@ -23,7 +23,19 @@ from agrad.engine.errors import AgradError, Note, typed
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
 from agrad.grammar.diagnostics import render
-from agrad.grammar.results import Answer, Checked, Graph, Noted, Plot, Printed, Result, Settings, Shown, Table
+from agrad.grammar.results import (
+    Answer,
+    Checked,
+    Complained,
+    Graph,
+    Noted,
+    Plot,
+    Printed,
+    Result,
+    Settings,
+    Shown,
+    Table,
+)
 from agrad.lazy import lazy, pattern, rare
 
 __getattr__ = lazy(__name__)
@@ -113,7 +125,8 @@ class Printer:
             if isinstance(result, Table | Checked) and not isinstance(result, Graph):  # a drawing is not folded
                 text = fit(text, self.settings.width)
             text = self.marked(result, text)
-            click.echo(text if isinstance(result, Printed | Shown) else shown(text))
+            text = text if isinstance(result, Printed | Shown) else shown(text)
+            click.echo(text, err=isinstance(result, Complained))
 
     def marked(self, result: Result, text: str) -> str:
         """The text of a result with the decimal mark of the settings; a value that is a text has none."""

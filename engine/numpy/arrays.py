@@ -22,6 +22,7 @@ class dtype:  # noqa: N801 - NumPy's name
     """The type of the entries of an array, which converts numbers when it is called."""
 
     __slots__ = ("kind", "name")
+    __name__ = property(lambda self: self.name)
     shape, ndim = (), 0
 
     def __init__(self, name: str) -> None:

@@ -84,12 +84,18 @@ def _equation(call: Call, session: Session) -> Closure:
         measured = [one for one in ast.nodes(left) if isinstance(one, ast.Quantity)]
         unknown = list(dict.fromkeys(syntax.units.names_in(one.unit)[0] for one in measured))
         syntax.units.bound(definition.tree, unknown)
-    if isinstance(definition.tree, ast.List) and unknown:
-        unknowns = f"{', '.join(unknown)} from {', '.join('1' * len(unknown))}"
-        message = "solve: several equations need their unknowns, and numbers to start from"
-        raise AgradError("arity", message, fixes=[f"{call.node.span.text} for {unknowns}"])
+    valued = [name for name in names if name in session.names and not callable(session.names[name])]
+    if isinstance(definition.tree, ast.List):
+        count = len(definition.tree.items)
+        all_of = next(
+            (some for some in (unknown, [x for x in names if x in unknown + valued]) if len(some) == count), ()
+        )
+        fixes = [f"{call.node.span.text} for {', '.join(all_of)} from {', '.join('1' * count)}"] * bool(all_of)
+        raise AgradError(
+            "arity", "solve: several equations need their unknowns, and numbers to start from", fixes=fixes
+        )
     if len(unknown) != 1 or call.names is not session.names:
-        other = unknown or [name for name in names if name in session.names and not callable(session.names[name])]
+        other = unknown or valued
         message = "solve: an equation has one unknown" if unknown else "solve: no name in the equation is unknown"
         raise AgradError("name", message, fixes=[f"{call.node.span.text} for {name}" for name in other])
     found = Definition(definition.name, (unknown[0],), (), definition.tree, definition.span)

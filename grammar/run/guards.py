@@ -117,8 +117,8 @@ class Python(builtins.Builtins, Machine):
             self._keep_recording()
             self._let_go()
             return found
-        except builtins.Exit:
-            raise Quit from None
+        except builtins.Exit as end:
+            raise Quit(*end.args) from None
         finally:
             sys.unraisablehook = hook
 
@@ -302,7 +302,7 @@ class Python(builtins.Builtins, Machine):
             return modules.version(x)
         is_told = isinstance(x, type) or kind in (FunctionType, MethodType, type(len))
         if word in ("name", "qualname", "module", "doc"):
-            is_own = word == "name" and name in getattr(x, "__dict__", ())
+            is_own = word == "name" and (name in getattr(x, "__dict__", ()) or name in vars(kind))
             if is_told or is_own or (word == "doc" and kind in self.classes):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
@@ -571,6 +571,8 @@ class Python(builtins.Builtins, Machine):
             return self.type
         if isinstance(x, Exception) or any(kind in known for known in (self.classes, self.table, self.named, _TYPES)):
             return kind
+        if kind.__module__ == "numpy" and kind.__name__ == "number":  # which np.float64 is to a script
+            return x.dtype
         if self.is_ours(kind) or kind in (map, zip, filter, enumerate, reversed, super):
             return kind
         raise TypeError("the type of this cannot be reached")

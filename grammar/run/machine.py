@@ -73,7 +73,7 @@ class Machine:
         self.session = session
         self.growth = notes.Growth()
         self.cut_at: set[tuple[str, int]] = set()  # the places of notes on paths that a derivative does not take
-        self.line = ""  # what was printed without the end of its line
+        self.line: dict[type[Printed], str] = {}  # what was printed without the end of its line
         # By the kind and the place of a note: its text, which keeps its identity
         self.noted: dict[tuple[str, int, int], Any] = {}
         self.expecting = 0  # how many `fails` blocks are running
@@ -987,11 +987,11 @@ class Machine:
         between, after = (text_of(" " if one is None else one, settings) for one in (separator, end))
         self.write(operations.joined([*[piece for part in parts for piece in (part, between)][:-1], after]))
 
-    def write(self, text: str) -> None:
+    def write(self, text: str, kind: type[Printed] = Printed) -> None:
         """Show a text, all but a last line without its end, which waits for that."""
-        *lines, self.line = operations.joined([self.line, text]).split("\n")
+        *lines, self.line[kind] = operations.joined([self.line.get(kind, ""), text]).split("\n")
         if lines:
-            self.session.emit(Printed("\n".join(lines)))
+            self.session.emit(kind("\n".join(lines)))
 
     def on_printer(self, *values: Any) -> None:
         """`print` as a function."""
@@ -999,8 +999,8 @@ class Machine:
 
     def end_line(self) -> None:
         """Show what was printed without the end of its line."""
-        if self.line:
-            self.write("\n")
+        for kind in [kind for kind, text in self.line.items() if text]:
+            self.write("\n", kind)
 
     def on_note(self, site: tuple[tuple[str, ...], Span]) -> None:
         """Note something, once for a place."""

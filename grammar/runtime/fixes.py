@@ -594,7 +594,7 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
         return [text for text in fixed if can_be_read(text)][:1]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
         return []
-    return _instead(name, span)
+    return _instead(name, span, known=known)
 
 
 def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
@@ -625,28 +625,33 @@ def _joined(name: str, span: Span, called: bool, known: Collection[str]) -> list
 # Functions of other libraries, how many arguments they have there, which of these is a name, and the same in agrad.
 # `term`: the first argument, in brackets unless it is one word.
 _FORMS: list[tuple[str, int, int | None, str]] = [
-    ("diff derivative derive d", 2, 1, "grad({0}, {1})"),
     ("derivative derive", 2, 0, "grad({0})({1})"),
     ("D", 1, 0, "grad({0})"),
     ("diff", 1, None, "{term}[1:] - {term}[:-1]"),
     ("ufloat", 2, None, "({0} ± {1})"),
+    ("integrate quad", 4, 1, "integral(lambda {1}: {0}, {2}, {3})"),
     *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in RECIPROCALS.items()),
     *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in OF_DEGREES.items()),
 ]
 
 
-def _of_form(name: str, given: list[str]) -> str:
+def _of_form(name: str, given: list[str], known: Collection[str]) -> str:
     """What a call with these arguments is by the forms; empty where it is none of them."""
     for words, count, place, form in _FORMS:
         if name in words.split() and len(given) == count and (place is None or given[place].isidentifier()):
             return form.format(*given, term=given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})")
-    if name in ("derivative", "derive", "diff") and len(given) == 1:  # by the only name in it
-        by = {*re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", given[0])} - {*CONSTANTS}
-        return f"grad({given[0]}, {by.pop()})" if len(by) == 1 and not given[0].isidentifier() else ""
-    return ""
+    by = given[1:]
+    if (
+        name in ("derivative", "derive", "diff", "D") and len(given) == 1 and not given[0].isidentifier()
+    ):  # by its only name
+        by = [*{*re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", given[0])} - {*CONSTANTS}]
+    if name not in ("diff", "derivative", "derive", "d", "D") or len(by) != 1 or not by[0].isidentifier():
+        return ""
+    has_graph = isinstance(known, Mapping) and isinstance(known.get(by[0]), Tensor)
+    return f"grad({given[0]}, {by[0]})" if has_graph else f"d/d{by[0]} ({given[0]})"
 
 
-def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
+def _instead(name: str, at: Span, start: int | None = None, known: Collection[str] = ()) -> list[str]:
     """The line with agrad's equivalent of a function of other libraries, or a name; in words if that cannot be read.
 
     `at`: its place, which the arguments follow; `start`: where its module begins, which goes with it.
@@ -654,7 +659,7 @@ def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
     call, given = _call(at), arguments(at)
     if len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
         return [derivative_of(given[0], given[1], given[2])]
-    replacement, elsewhere = WORDS.get(name) or _of_form(name, given), KNOWN_ELSEWHERE[name]
+    replacement, elsewhere = WORDS.get(name) or _of_form(name, given, known), KNOWN_ELSEWHERE[name]
     if not replacement and given and name in READERS:
         replacement = f"load_csv({given[0]})"  # the other arguments have other names
     elif not replacement and given and elsewhere.endswith("(…)"):
@@ -664,9 +669,9 @@ def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
         places = dict(zip("xyu", plain, strict=False))
         drawn = re.sub(r"\b[xyu]\b", lambda found: places.get(found[0], ""), elsewhere)
         replacement = drawn if len(places) > elsewhere.count(",") else ""
-    fixed = corrected(Span(at.source, at.start if start is None else start, at.end + len(call)), replacement)
-    fixes = short([fixed]) if replacement and can_be_read(fixed) else []
-    return fixes or [Hint(elsewhere)]
+    whole = Span(at.source, at.start if start is None else start, at.end + len(call))
+    fixed = [corrected(whole, text) for text in (replacement, f"({replacement})") if replacement]
+    return short([text for text in fixed if can_be_read(text)][:1]) or [Hint(elsewhere)]
 
 
 def _rest(span: Span) -> str:

@@ -6,6 +6,7 @@ here anew, or left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from types import BuiltinFunctionType
@@ -269,11 +270,17 @@ def _dataclasses(guards: Any) -> dict[str, Any]:
     real = import_module("dataclasses")
     allowed = {"init", "repr", "eq", "order", "unsafe_hash", "frozen", "match_args", "kw_only"}
 
+    def made(cls: Any, **options: Any) -> Any:
+        notes = vars(cls).get("__annotations__", {})  # texts: which of them mean no field, nothing else can tell
+        for name in [name for name, kind in notes.items() if re.match(r"(typing\.|\w\.)?ClassVar\b", kind)]:
+            del notes[name]
+        return real.dataclass(cls, **options)
+
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         if not options.keys() <= allowed:
             raise TypeError(f"dataclass has no {next(iter(options.keys() - allowed))} here")
 
-        decorate = _of_class(guards, real.dataclass(**options), "dataclass")
+        decorate = _of_class(guards, lambda cls: made(cls, **options), "dataclass")
         return decorate if cls is None else decorate(cls)
 
     return {"dataclass": dataclass}
@@ -329,11 +336,15 @@ def _sys(guards: Any) -> dict[str, Any]:
     names = "max min epsilon dig mant_dig max_exp min_exp"
     info = Module("sys.float_info", {name: getattr(real.float_info, name) for name in names.split()})
 
-    def write(text: str) -> int:
-        guards.print(text, end="")
-        return len(text)
+    def stream(name: str) -> Module:
+        def write(text: str) -> int:
+            guards.print(text, end="", file=made)
+            return len(text)
 
-    streams = {name: Module(f"sys.{name}", {"write": write, "flush": lambda: None}) for name in ("stdout", "stderr")}
+        made = Module(f"sys.{name}", {"write": write, "flush": lambda: None})
+        return made
+
+    streams = {name: stream(name) for name in ("stdout", "stderr")}
     argv = [*session.loading[:1], *map(str, session.names.get("args", ()))] or [""]
     return {"argv": argv, "exit": guards.exit, "float_info": info, **streams}
 

@@ -128,7 +128,8 @@ _WHOLE: Mapping[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul,
 
 
 def of_power(tree: ast.Expr, value: Any, names: Mapping[str, Any]) -> Note | None:
-    """The note on an expression of whole numbers that is not exact, or has the power of a square matrix, by entries.
+    """The note on an expression of whole numbers that is not exact, or has the power of a square matrix, by entries,
+    or `|v|` of an array.
 
     Only of operators between what is written; of arguments of a call the entries may be meant, as in sum((A - B)^2).
     """
@@ -138,21 +139,31 @@ def of_power(tree: ast.Expr, value: Any, names: Mapping[str, Any]) -> Note | Non
     waiting = [tree]
     while waiting:
         match waiting.pop():
-            case ast.Binary("**", ast.Name(name) as base, ast.Number(2.0 | 3.0 as power)) as found:
-                matrix = names.get(name)
-                if isinstance(matrix, Tensor) and len(matrix.shape) == 2 and 1 < matrix.shape[0] == matrix.shape[1]:
-                    product = " @ ".join([base.span.text] * int(power))
+            case ast.Binary("**", ast.Name(name), ast.Number(2.0 | 3.0) | ast.Unary("-", ast.Number(1.0))) as found:
+                if _is_square(names.get(name)):
+                    power = int(found.right.value) if isinstance(found.right, ast.Number) else -1
+                    product = " @ ".join([name] * power) or f"inv({name})"
                     told = f"{found.span.text} is the power of each entry; that of the matrix is {product}"
-                    return Note(
-                        told,
-                        labels=[Label(found.span)],
-                        fixes=[corrected(found.span, product if found is tree else f"({product})")],
-                    )
+                    fix = corrected(found.span, product if found is tree or power < 0 else f"({product})")
+                    return Note(told, labels=[Label(found.span)], fixes=[fix])
+            case ast.Call(ast.Name("abs"), (inner,)) as found if found.span.text[0] == "|":
+                array = value if found is tree else names.get(inner.id) if isinstance(inner, ast.Name) else None
+                if isinstance(array, Tensor) and (len(array.shape) == 1 or _is_square(array)):
+                    is_vector = len(array.shape) == 1
+                    meant = f"{'norm' if is_vector else 'det'}({inner.span.text})"
+                    what = "length of a vector" if is_vector else "determinant"
+                    told = f"{found.span.text} is the absolute value of each entry; the {what} is {meant}"
+                    return Note(told, labels=[Label(found.span)], fixes=[corrected(found.span, meant)])
             case ast.Binary(_, left, right):
                 waiting += [right, left]
             case ast.Unary(_, operand):
                 waiting.append(operand)
     return None
+
+
+def _is_square(value: Any) -> bool:
+    """Whether a value is a square matrix of more than one number."""
+    return isinstance(value, Tensor) and len(value.shape) == 2 and 1 < value.shape[0] == value.shape[1]
 
 
 def _exactly(tree: ast.Expr, most: int = 50) -> int | None:
@@ -166,7 +177,7 @@ def _exactly(tree: ast.Expr, most: int = 50) -> int | None:
             return None if (x := _exactly(operand, most - 1)) is None else -x
         case ast.Binary("+" | "-" | "*" | "**" as sign, left, right):
             x, y = _exactly(left, most - 1), _exactly(right, most - 1)
-            if x is None or y is None or (sign == "**" and not 0 <= y * x.bit_length() <= _BITS):
+            if x is None or y is None or (sign == "**" and not (y >= 0 and y * x.bit_length() <= _BITS)):
                 return None
             made = _WHOLE[sign](x, y)
             return made if made.bit_length() <= _BITS else None

@@ -18,6 +18,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar import reach
 from agrad.grammar.reach import is_special
+from agrad.grammar.results import Complained, Printed
 from agrad.grammar.runtime import modules
 
 MANY = 1_000_000  # values of an iterator that runs no code of Python; also characters that a format fills up to
@@ -36,7 +37,7 @@ class Large(AgradError, MemoryError):
 
 
 class Exit(BaseException):
-    """`exit()`: no script catches it."""
+    """`exit(code)`: no script catches it."""
 
 
 class StandIn(type):
@@ -216,8 +217,8 @@ class Builtins:
     names_of: Any
     quick: set[Any]
 
-    def mult(self, a: Any, b: Any) -> Any:
-        """`a * b`."""
+    def mult(self, a: Any, b: Any, in_place: Any = None) -> Any:
+        """`a * b`, or `a *= b`."""
         if isinstance(a, Tensor):
             self.quick.add(type(a))
         elif isinstance(b, Tensor):
@@ -230,21 +231,21 @@ class Builtins:
                     times = times if isinstance(times, int) else _index(times)
                     count = times if isinstance(times, int) else 0
                     afford(len(x) * count / (8 if isinstance(x, str | bytes) else 1), "this")
-        return a * b
+        return a * b if in_place is None else in_place(a, b)
 
-    def pow(self, a: Any, b: Any) -> Any:
-        """`a ** b`."""
+    def pow(self, a: Any, b: Any, in_place: Any = None) -> Any:
+        """`a ** b`, or `a **= b`."""
         if isinstance(a, int) and isinstance(b, int):
             afford_bits((abs(a).bit_length() - 1) * b)
-        return a**b
+        return a**b if in_place is None else in_place(a, b)
 
-    def lshift(self, a: Any, b: Any) -> Any:
-        """`a << b`."""
+    def lshift(self, a: Any, b: Any, in_place: Any = None) -> Any:
+        """`a << b`, or `a <<= b`."""
         if isinstance(a, int) and isinstance(b, int) and a:
             afford_bits(a.bit_length() + b)
-        return a << b
+        return a << b if in_place is None else in_place(a, b)
 
-    def mod(self, a: Any, b: Any) -> Any:
+    def mod(self, a: Any, b: Any, in_place: Any = None) -> Any:
         """`a % b`: the remainder, or a format."""
         if isinstance(a, str | bytes):
             self.on_spec(a if isinstance(a, str) else a.decode("latin-1"))
@@ -252,7 +253,7 @@ class Builtins:
                 for one in b if isinstance(b, tuple) else (b,):
                     if isinstance(one, int) and abs(one) > MANY:
                         raise large("so wide a field")
-        return a % b
+        return a % b if in_place is None else in_place(a, b)
 
     def _in_place(self, name: str) -> Callable[[Any, Any], Any]:
         function = getattr(operator, f"i{_REAL[name]}")
@@ -260,13 +261,7 @@ class Builtins:
 
         def apply(a: Any, b: Any) -> Any:
             self.logged(a)
-            if checked is None:
-                return function(a, b)
-            if not isinstance(a, list | deque):
-                made = getattr(type(a), f"__i{_REAL[name]}__", None)
-                return checked(a, b) if made is None else function(a, b)
-            afford(len(a) * b if isinstance(b, int) else 0, "this list")
-            return function(a, b)
+            return function(a, b) if checked is None else checked(a, b, function)
 
         return apply
 
@@ -317,7 +312,8 @@ class Builtins:
 
     def print(self, *values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: Any = False) -> None:
         """`print`."""
-        if file is not None and getattr(file, ".name", "") not in ("sys.stdout", "sys.stderr"):
+        name = getattr(file, ".name", "")
+        if file is not None and name not in ("sys.stdout", "sys.stderr"):
             raise TypeError("print writes into no file here")
         between, after = " " if sep is None else sep, "\n" if end is None else end
         if not (isinstance(between, str) and isinstance(after, str)):
@@ -330,7 +326,7 @@ class Builtins:
             pieces[-1:] = [after] if pieces else []
             pieces = pieces or [after]
         finally:  # a part may have failed: those before it are shown
-            self.session.machine.write("".join(pieces))
+            self.session.machine.write("".join(pieces), Complained if name == "sys.stderr" else Printed)
 
     def sorted(self, iterable: Iterable[Any], /, *, key: Any = None, reverse: Any = False) -> list[Any]:
         """`sorted`, whose key is called from Python: a sort of C's takes much of its stack."""
@@ -391,10 +387,12 @@ class Builtins:
         name = getattr(x, "__name__", type(x).__name__)
         self.print(text.strip() if isinstance(text, str) and text.strip() else f"there is no help on {name}")
 
-    @staticmethod
-    def exit(*_: Any) -> NoReturn:
-        """`exit()`."""
-        raise Exit
+    def exit(self, code: Any = None, /) -> NoReturn:
+        """`exit(code)`."""
+        if code is not None and not isinstance(code, int):
+            self.session.machine.write(f"{code}\n", Complained)
+            code = 1
+        raise Exit((code or 0) & 255)
 
     @staticmethod
     def on_spec(text: Any) -> str:
@@ -455,6 +453,8 @@ class Builtins:
     def _bytes_decode(self, text: bytes, encoding: str = "utf-8", errors: str = "strict") -> str:
         return text.decode(self._coding(encoding), errors)
 
-    def _list_sort(self, values: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:
+    def _list_sort(self, values: list[Any], /, *more: Any, key: Any = None, reverse: Any = False) -> None:
+        if more:
+            values.sort(*more)  # which refuses them
         found = self.sorted(values, key=key, reverse=reverse)
         self.logged(values)[:] = found

@@ -108,11 +108,11 @@ def _note_sign(text: str, emit: Emit) -> None:
         emit(Noted(Note(message, notes=["an uncertainty has spaces around the sign"], fixes=fixes)))
 
 
-_COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+,\d+)(?![\d,.])")
+_COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,3}\.\d{3},\d+|\d+,\d+)(?![\d,.])")
 
 
 def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
-    """Note `1,5+1`, which is two values, and might mean a number with a decimal comma, or thousands.
+    """Note `1,5+1` and `1.000,50`, two values that might mean a number with a decimal comma, or thousands.
 
     `whole`: the statement whose value it is.
     """
@@ -121,7 +121,7 @@ def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
     if found and not any(sign in before for sign in "([{\"',"):
         number = found[1]
         texts = [number.replace(",", "")] * bool(re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+", number))
-        texts = [number.replace(",", ".")] * (number.count(",") == 1) + texts
+        texts = [number.replace(".", "").replace(",", ".")] * (number.count(",") == 1) + texts
         start = value.span.start - whole.start
         fixes = [whole.text[: start + found.start()] + text + whole.text[start + found.end() :] for text in texts]
         message = f"{number} is {'two' if number.count(',') == 1 else 'several'} numbers: the decimal mark is a point"
@@ -214,7 +214,8 @@ class Session:
             try:
                 for statement in statements:
                     heard.begin(statement.span)
-                    _note_comma(getattr(statement, "value", None), statement.span, heard)
+                    given = statement.body[-1] if isinstance(statement, ast.Define) else statement
+                    _note_comma(getattr(given, "value", None), statement.span, heard)
                     try:
                         self._run_statement(statement, heard)
                     except AgradError as problem:

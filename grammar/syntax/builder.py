@@ -207,7 +207,27 @@ class Builder:
 
     anonymous = _node(s.Lambda, 1, 2)
 
-    bare_tuple = empty_tuple = interval = _node(s.Tuple, _ALL)
+    empty_tuple = interval = _node(s.Tuple, _ALL)
+
+    def bare_tuple(self, parts: Parts) -> s.Tuple:
+        """`1, 2`. Raises AgradError for `max 1, 2`, which may be meant as a call."""
+        first, whole = parts[0], s.Tuple(self.nodes(parts), span=self.span(parts[0], parts[-1]))
+        if len(parts) > 1 and isinstance(first, s.Call) and _is_applied(first):
+            self.refuse_arguments(first, whole.span)
+        return whole
+
+    def refuse_arguments(self, call: s.Call, whole: Span) -> None:
+        """Raise AgradError for the first of several values where its function may take them all."""
+        from agrad.engine.core.op import FUNCTIONS  # here, since few texts leave out the brackets
+
+        name, inner = call.function.span.text, call.arguments[0].span
+        form = FUNCTIONS[name].signature if name in FUNCTIONS else None
+        if form is None or len([*form.operands, *form.attributes]) == 1:
+            return
+        given = self.source.text[inner.start : whole.end]
+        given = f"[{given}]" if [*form.attributes][:1] == ["axis"] else given
+        others = [f"{name}({inner.text}){self.source.text[inner.end : whole.end]}"] * (len(form.operands) == 1)
+        raise self.ambiguous(whole, f"{name}({given})", *others)
 
     def group(self, parts: Parts) -> s.Expr:
         """An expression in parentheses is the expression; its span takes them in."""

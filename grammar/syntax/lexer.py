@@ -56,7 +56,7 @@ _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 # Compiled where they are used (`re` keeps what it has compiled), so that a start that needs none does not compile them.
 _FOLLOWING_WORD = rf"[ \t]+(?!(?:{'|'.join(sorted(_CONTINUES))})\b)[^\W\d]\w*"
 # What begins an expression and, with this spacing, does not continue one.
-_FOLLOWING_VALUE = r"""[ \t]+(?:[-+](?![\s=])|[\d.("'\[])"""
+_FOLLOWING_VALUE = r"""[ \t]+(?:[-+](?![\s=])|[\d.("'\[]|\|[^|]+\|)"""
 _NOTHING_FOLLOWS = r"[ \t]*(?![^\r\n;#])"
 _NOTHING_BUT_BRACKETS = r"[ \t]*(\([ \t]*\)[ \t]*)?(?![^\r\n;#])"
 _ALONE = r"[ \t]+[\d.]|[ \t]*(?![^\r\n;#])"
@@ -626,11 +626,16 @@ class _Scanner:
         if self.open[-1].sign == "|" and follows:
             self.open.pop()
             return self.token("BAR_END", start + 1)
-        is_operand = self.previous == "NUMBER" or not follows
+        is_operand = self.previous == "NUMBER" or not follows or self.is_applied(start)
         is_near = not follows or behind not in (" ", "|", "")
         if is_operand and is_near and re.compile(r"\|[^\r\n;#\"']*\|").match(self.text, start):
             return self.opener("BAR", start + 1)
         return None
+
+    def is_applied(self, start: int) -> bool:
+        """Whether what stands before a place is the name of a function, as in `sin |x|`."""
+        word = re.search(r"\w+(?=[ \t]*$)", self.text[self.line_start : start])
+        return self.previous == "NAME" and word is not None and syntax.implied.is_function(word[0])
 
     def asked(self) -> AgradError:
         """`sin(x)?` and `?sin`, as in other consoles: help on the name."""

@@ -72,6 +72,11 @@ def test_a_name_that_a_function_binds_is_its_own():
                "from collections import namedtuple\nP = namedtuple('P', 'x y')\nprint(P(1, 2)._replace(x=5), P._fields, max(P(3, 4), key=lambda x: -x))",
                "def g():\n    try: yield 1\n    finally: print('closed')\nxs = [g()]\nnext(xs[0])\nxs.clear()\nprint('cleared')\nx = g()\nnext(x)\ndel x\nprint(2)",
                "for f in ''.join, print, max, range, [].append, {}.update, 'a'.zfill:\n    try: f(*1)\n    except TypeError as e: print(e)",
+               "from dataclasses import dataclass\nfrom typing import ClassVar\n@dataclass\nclass A:\n    x: int\n    n: ClassVar[int] = 5\n    y: int = 2\n"
+               "print(A(1, 3), A.n)",
+               "for f in lambda x: x.sort(2), lambda x: x.sort(1, 2):\n    try: f([3, 1])\n    except TypeError as e: print(e)",
+               "a = 3\ntry: a *= None\nexcept TypeError as e: print(e)\ntry: a **= 'x'\nexcept TypeError as e: print(e)\na = '%s'; a %= 2; b = [1]; b *= 2; print(a, b)",
+               "import numpy as np\nx = np.mean([1, 2])\nprint(type(x) is np.float64, type(x).__name__, type(np.arange(2)[0]).__name__)",
                "def f():\n    n = 1\n    class A:\n        nonlocal n\n        n = 2\n    return n\nprint(f())"])  # fmt: skip
 def test_what_is_printed_is_what_cpython_prints(text):
     out = io.StringIO()
