@@ -5,6 +5,7 @@ of several numbers, how they are correlated, and the regions in which they are t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from json import dumps
 from math import floor, inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
@@ -259,14 +260,19 @@ class Joint(NamedTuple):
     k: float
     k_box: float
     samples: SampledJoint | None = None
+    units: Sequence[str] = ()  # of the numbers, where there are any
 
     def rows(self, of: Joint | SampledJoint | None = None) -> list[tuple[str, ...]]:
         """The numbers, and the columns of their correlations, below the heads; or those `of` samples."""
         found = of or self
         values, head = (found.mean, "mean") if isinstance(found, SampledJoint) else (found.values, "value")
-        numbers = zip(self.names, values, found.u, found.correlation.tolist(), strict=True)
-        rows = [(name, *_apart(value, u), *[f"{r:.3f}" for r in row]) for name, value, u, row in numbers]
-        return [("result", head, "u", *self.names), *rows]
+        numbers = zip(self.names, values, found.u, self._of_units(), found.correlation.tolist(), strict=True)
+        rows = [(name, *_apart(value, u), *of, *[f"{r:.3f}" for r in row]) for name, value, u, of, row in numbers]
+        return [("result", head, "u", *["unit"] * bool(self.units), *self.names), *rows]
+
+    def _of_units(self) -> Sequence[Sequence[str]]:
+        """A column of the units, where there are any."""
+        return [[unit] for unit in self.units] or [()] * len(self.names)
 
     def table(self, of: Joint | SampledJoint | None = None) -> Grid:
         """The rows, with numbers at the right."""
@@ -300,8 +306,9 @@ class Joint(NamedTuple):
 
     def csv(self) -> str:
         """A line for each number, with its correlations."""
-        numbers = zip(self.names, self.values, self.u, self.correlation.tolist(), strict=True)
-        rows = [[name, *[format_number(x, None) for x in (value, u, *row)]] for name, value, u, row in numbers]
+        numbers = zip(self.names, self.values, self.u, self._of_units(), self.correlation.tolist(), strict=True)
+        in_full = partial(format_number, precision=None)
+        rows = [[name, *map(in_full, (value, u)), *of, *map(in_full, row)] for name, value, u, of, row in numbers]
         return csv_lines([self.rows()[0], *rows]).removesuffix("\n")
 
     def latex(self) -> str:
@@ -323,6 +330,9 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     """Several numbers together: a name for each, or of an array for all its entries."""
     _check(coverage, None)
     values = [operand(value) for value in values]
+    texts = [""] * len(values)
+    if Units.exist:
+        values, texts = _numbers(values)
     y, u, matrix = together(values)
     if not np.any(u):
         raise _unmeasured(" and ".join(names))
@@ -337,7 +347,16 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     else:
         k = sqrt(special.chdtri(size, 1.0 - coverage))
     box = coverage_factor(1.0 - (1.0 - coverage) / size, dof)
-    return Joint(spelled, np.ravel(y.value).tolist(), u.tolist(), matrix, dof, coverage, float(k), box)
+    each = [text for text, value in zip(texts, values, strict=True) for _ in np.ndindex(shape_of(value))]
+    each = each if any(each) else []
+    return Joint(spelled, np.ravel(y.value).tolist(), u.tolist(), matrix, dof, coverage, float(k), box, None, each)
+
+
+def _numbers(values: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """Values as numbers of their units, and these; empty for none."""
+    found = [units.quantity.unit_of(value) for value in values]
+    numbers = [units.quantity.over_unit(value, unit) for value, unit in zip(values, found, strict=True)]
+    return numbers, [unit.text if unit is not None else "" for unit in found]
 
 
 def _unmeasured(name: str) -> AgradError:
@@ -381,6 +400,8 @@ def coverage_factor(coverage: float, dof: float) -> float:
 def sampled_joint(linear: Joint, values: Sequence[Any], count: int, rng: Any) -> Joint:
     """Several results with what a Monte Carlo run finds."""
     _check_count(count)
+    if Units.exist:
+        values, _ = _numbers(values)
     y, u, matrix = together(values)
     with as_recorded(y) as found:
         assert found is not None

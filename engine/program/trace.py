@@ -41,15 +41,19 @@ Making: TypeAlias = Callable[[list[Tensor], list[Tensor]], list[Tensor]]
 
 
 def trace(
-    f: Callable[..., Any], examples: Sequence[object], names: Sequence[str] = (), wrt: Sequence[int] | None = None
+    f: Callable[..., Any],
+    examples: Sequence[object],
+    names: Sequence[str] = (),
+    wrt: Sequence[int] | None = None,
+    has_units: bool = False,
 ) -> Program:
     """The program of a function, traced at some values: numbers, arrays, or functions that make them.
 
     An argument that is not among `wrt` (all) requires no gradient, and may be an index. A list as the result is one of
-    several. Raises what the function raises, and AgradError of kind `type` if a result is neither a number nor an
-    array.
+    several. `has_units`: these are inferred by the caller. Raises what the function raises, and AgradError of kind
+    `type` if a result is neither a number nor an array.
     """
-    with traced(f, examples, wrt, names) as (ys, xs):
+    with traced(f, examples, wrt, names, has_units=has_units) as (ys, xs):
         return extract(ys, xs, names, current().guard)
 
 
@@ -104,6 +108,7 @@ def traced(
     wrt: Sequence[int] | None = None,
     names: Sequence[str] = (),
     reads: list[tuple[Node, Any]] | None = None,
+    has_units: bool = False,
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """The results of a function on placeholders for some values, and these placeholders, within the recording.
 
@@ -129,7 +134,7 @@ def traced(
                 raise AgradError("type", f"a function whose result is {describe(one)}, not a number or an array")
         for x in xs:
             check_unwritten(x.node)
-        if Units.exist:
+        if Units.exist and not has_units:
             units.quantity.plain_only([*examples, *results], "what is compiled or solved")
         yield [one if isinstance(one, Tensor) else tensor(one) for one in results], xs
 

@@ -89,7 +89,7 @@ def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[P
     _, y, sigma, errors = data
     others = [] if errors is None else list(errors.values)
     every = [*names, *[f"x{place}" for place in range(len(others))]]
-    program = settled("fit", trace(data.model, [*start, *others], every))
+    program = settled("fit", trace(data.model, [*start, *others], every, has_units=True))
     for what, shape in (("the model", program.shape(program.outputs[0])), ("sigma", np.shape(sigma))):
         if shape not in ((), y.shape) and not (what == "sigma" and shape == 2 * y.shape):
             shapes = f"{format_shape(shape)}, and what was measured {format_shape(y.shape)}"
