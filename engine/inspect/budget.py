@@ -5,7 +5,6 @@ of several numbers, how they are correlated, and the regions in which they are t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from json import dumps
 from math import floor, inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
@@ -260,19 +259,14 @@ class Joint(NamedTuple):
     k: float
     k_box: float
     samples: SampledJoint | None = None
-    units: Sequence[str] = ()  # of the numbers, where there are any
 
     def rows(self, of: Joint | SampledJoint | None = None) -> list[tuple[str, ...]]:
         """The numbers, and the columns of their correlations, below the heads; or those `of` samples."""
         found = of or self
         values, head = (found.mean, "mean") if isinstance(found, SampledJoint) else (found.values, "value")
-        numbers = zip(self.names, values, found.u, self._of_units(), found.correlation.tolist(), strict=True)
-        rows = [(name, *_apart(value, u), *of, *[f"{r:.3f}" for r in row]) for name, value, u, of, row in numbers]
-        return [("result", head, "u", *["unit"] * bool(self.units), *self.names), *rows]
-
-    def _of_units(self) -> Sequence[Sequence[str]]:
-        """A column of the units, where there are any."""
-        return [[unit] for unit in self.units] or [()] * len(self.names)
+        numbers = zip(self.names, values, found.u, found.correlation.tolist(), strict=True)
+        rows = [(name, *_apart(value, u), *[f"{r:.3f}" for r in row]) for name, value, u, row in numbers]
+        return [("result", head, "u", *self.names), *rows]
 
     def table(self, of: Joint | SampledJoint | None = None) -> Grid:
         """The rows, with numbers at the right."""
@@ -306,9 +300,8 @@ class Joint(NamedTuple):
 
     def csv(self) -> str:
         """A line for each number, with its correlations."""
-        numbers = zip(self.names, self.values, self.u, self._of_units(), self.correlation.tolist(), strict=True)
-        in_full = partial(format_number, precision=None)
-        rows = [[name, *map(in_full, (value, u)), *of, *map(in_full, row)] for name, value, u, of, row in numbers]
+        numbers = zip(self.names, self.values, self.u, self.correlation.tolist(), strict=True)
+        rows = [[name, *[format_number(x, None) for x in (value, u, *row)]] for name, value, u, row in numbers]
         return csv_lines([self.rows()[0], *rows]).removesuffix("\n")
 
     def latex(self) -> str:
@@ -336,7 +329,8 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     y, u, matrix = together(values)
     if not np.any(u):
         raise _unmeasured(" and ".join(names))
-    spelled = [name + index for name, value in zip(names, values, strict=True) for index in _indices(shape_of(value))]
+    each = zip(names, values, texts, strict=True)
+    spelled = [name + index + text for name, value, text in each for index in _indices(shape_of(value))]
     with as_recorded(y) as found:
         assert found is not None
         dof = min(map(found.effective, found.slopes(y)))
@@ -347,16 +341,14 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     else:
         k = sqrt(special.chdtri(size, 1.0 - coverage))
     box = coverage_factor(1.0 - (1.0 - coverage) / size, dof)
-    each = [text for text, value in zip(texts, values, strict=True) for _ in np.ndindex(shape_of(value))]
-    each = each if any(each) else []
-    return Joint(spelled, np.ravel(y.value).tolist(), u.tolist(), matrix, dof, coverage, float(k), box, None, each)
+    return Joint(spelled, np.ravel(y.value).tolist(), u.tolist(), matrix, dof, coverage, float(k), box)
 
 
 def _numbers(values: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Values as numbers of their units, and these; empty for none."""
+    """Values as numbers of their units, and these in brackets; empty for none."""
     found = [units.quantity.unit_of(value) for value in values]
     numbers = [units.quantity.over_unit(value, unit) for value, unit in zip(values, found, strict=True)]
-    return numbers, [unit.text if unit is not None else "" for unit in found]
+    return numbers, [f" ({unit.text})" if unit is not None else "" for unit in found]
 
 
 def _unmeasured(name: str) -> AgradError:

@@ -330,13 +330,10 @@ def text(table: Table, precision: int | None, width: int = 80) -> str:
 
 def shown(table: Table, precision: int | None) -> tuple[list[str], list[list[str]]]:
     """The names of the columns and the entries, as texts: of a long table the first rows, points, and the last."""
-    places, of = shown_rows(len(table)), [None] * len(table._columns)
-    if Units.exist:
-        of = list(map(units.quantity.unit_of, table._columns))
-    cells = [
-        [_cell(one, place, precision, unit) for place in places] for one, unit in zip(table._columns, of, strict=True)
-    ]
-    heads = [name if unit is None else f"{name} ({unit.text})" for name, unit in zip(table._names, of, strict=True)]
+    places, columns = shown_rows(len(table)), table._columns
+    of = [units.quantity.unit_of(one) if Units.exist else None for one in columns]
+    cells = [[_cell(one, place, precision, unit) for place in places] for one, unit in zip(columns, of, strict=True)]
+    heads = [f"{name} ({unit.text})" if unit else name for name, unit in zip(table._names, of, strict=True)]
     return list(map(_short, heads)), [list(row) for row in zip(*cells, strict=True)]
 
 

@@ -41,19 +41,15 @@ Making: TypeAlias = Callable[[list[Tensor], list[Tensor]], list[Tensor]]
 
 
 def trace(
-    f: Callable[..., Any],
-    examples: Sequence[object],
-    names: Sequence[str] = (),
-    wrt: Sequence[int] | None = None,
-    has_units: bool = False,
+    f: Callable[..., Any], examples: Sequence[object], names: Sequence[str] = (), wrt: Sequence[int] | None = None
 ) -> Program:
     """The program of a function, traced at some values: numbers, arrays, or functions that make them.
 
     An argument that is not among `wrt` (all) requires no gradient, and may be an index. A list as the result is one of
-    several. `has_units`: these are inferred by the caller. Raises what the function raises, and AgradError of kind
-    `type` if a result is neither a number nor an array.
+    several. Raises what the function raises, and AgradError of kind `type` if a result is neither a number nor an
+    array.
     """
-    with traced(f, examples, wrt, names, has_units=has_units) as (ys, xs):
+    with traced(f, examples, wrt, names) as (ys, xs):
         return extract(ys, xs, names, current().guard)
 
 
@@ -112,7 +108,7 @@ def traced(
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """The results of a function on placeholders for some values, and these placeholders, within the recording.
 
-    `reads` is told what values were taken as plain data, and where.
+    `reads` is told what values were taken as plain data, and where. `has_units`: these are inferred by the caller.
     """
     tracing = current().tracing
     # The program of this function may hold any argument of a function that is being traced around it.

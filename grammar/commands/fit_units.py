@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Instead, Label
-from agrad.engine.program.trace import trace
+from agrad.engine.program.trace import traced
 from agrad.engine.units.function import Function
 from agrad.engine.units.infer import Quantity
 from agrad.engine.units.quantity import scaled, unit_of
@@ -19,19 +19,6 @@ from agrad.engine.units.unit import Powers, Unit, named, si, times
 from agrad.grammar.commands.registry import Call
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax import ast
-
-
-class Given(NamedTuple):
-    """A value with what is said of it, such as `a starts at`; not written, it is what a parameter is now.
-
-    `beside`: what it has to agree with, as it is written.
-    """
-
-    name: str
-    value: Any
-    written: ast.Expr | None = None
-    verb: str = "starts at"
-    beside: ast.Expr | None = None
 
 
 class Scales(NamedTuple):
@@ -64,14 +51,14 @@ class Scales(NamedTuple):
         """The numbers of the value of an option, in a power of a unit. Raises AgradError of kind `unit`."""
         if self.known is None:
             return value
-        given = Given(word, call.options[word], call.option(word), "is")
-        shown = _required(call, self.known, given, Quantity(times((_dim(unit), power)), None, {})).shown
+        wanted = Quantity(times((_dim(unit), power)), None, {})
+        shown = _required(call, self.known, wanted, f"{word} is", call.options[word], call.option(word)).shown
         if shown is not None and shown.zero:  # a difference, also of a scale such as °C
             value = value - float(shown.zero * shown.factor)
         return scaled(value, unit, power)
 
 
-def _dim(unit: Unit | None) -> Any:
+def _dim(unit: Unit | None) -> Powers:
     return {} if unit is None else unit.dim
 
 
@@ -92,10 +79,9 @@ def scales_of(call: Call, asked: Any, starts: Mapping[str, Any], used: Sequence[
         return value
 
     for place, y in enumerate(asked.measured):
-        model = asked.models[place]
-        beside, written = call.operand(2 * place), call.operand(2 * place + 1)
-        trace(called, examples, [*starts], has_units=True)
-        _required(call, known, Given(written.span.text, y, written, "is", beside), known.result)
+        model, beside, written = asked.models[place], call.operand(2 * place), call.operand(2 * place + 1)
+        with traced(called, examples, names=[*starts], has_units=True):
+            _required(call, known, known.result, f"{written.span.text} is", y, written, beside)
     given = [_shown(call, known, name, of) for name, of in zip(starts, known.arguments, strict=True)]
     for of in known.arguments:
         known.work.equal(of.dim, {})  # of what nothing determines
@@ -114,40 +100,40 @@ def _without_zero(unit: Unit | None) -> Unit | None:
 def _shown(call: Call, known: Function, name: str, of: Quantity) -> Unit | None:
     """The unit that a parameter begins in, or is bounded in. Raises AgradError of kind `unit` for any other one."""
     value, pair = call.options.get(f"from {name}", call.names.get(name)), call.option(f"in {name}")
-    given = [Given(name, value, call.option(f"from {name}"))] if value is not None else []
+    given = [] if value is None else [(f"{name} starts at", value, call.option(f"from {name}"))]
     if isinstance(pair, ast.Tuple):
         ends = zip(call.options[f"in {name}"], pair.items, strict=True)
-        given += [Given(name, end, written, "is bounded by") for end, written in ends]
+        given += [(f"{name} is bounded by", end, written) for end, written in ends]
     for one in given:
-        _required(call, known, one, of)
-    found = (_without_zero(unit_of(as_array(one.value), known.work)) for one in given)
+        _required(call, known, of, *one)
+    found = (_without_zero(unit_of(as_array(value), known.work)) for _, value, _ in given)
     return next((unit for unit in found if unit is not None), None)
 
 
-def _required(call: Call, known: Function, given: Given, wanted: Quantity) -> Quantity:
-    """What is known of a value. Raises AgradError of kind `unit` where it has not the dimension that is wanted."""
-    work, found = known.work, known.work.quantity(as_array(given.value))
+def _required(
+    call: Call, known: Function, wanted: Quantity, said: str, value: Any, written: Any, beside: Any = None
+) -> Quantity:
+    """What is known of a value. Raises AgradError of kind `unit` where it has not the dimension that is wanted.
+
+    `said`: the words before it in the error; `written`: how it is written, None of what a parameter is now; `beside`:
+    how that is written which it has to agree with.
+    """
+    work, found = known.work, known.work.quantity(as_array(value))
     if work.equal(found.dim, wanted.dim):
         return found
     own, other = (work.solid(one) for one in (found, wanted))
-    message, text = (
-        f"fit: {given.name} {given.verb} {named(own)}, not {named(other)}",
-        _in_unit(given, own, si(other).text),
-    )
-    if given.written is None:
-        raise call.wrong("unit", message, started(call, {given.name: text}))
-    place = given.written.span
-    labels = [Label(place)] + ([Label(given.beside.span, work.text(wanted))] if given.beside is not None else [])
-    problem = AgradError("unit", message, labels=labels, facts=Instead(place.text, (text,)))
-    problem.at = place
+    message, unit = f"fit: {said} {named(own)}, not {named(other)}", si(other).text
+    if written is None:
+        raise call.wrong("unit", message, started(call, {said.partition(" ")[0]: f"1 {unit}".rstrip()}))
+    labels = [Label(written.span)] + ([Label(beside.span, work.text(wanted))] if beside is not None else [])
+    facts = Instead(written.span.text, (_in_unit(written, own, unit),))
+    problem = AgradError("unit", message, labels=labels, facts=facts)
+    problem.at = written.span
     raise problem
 
 
-def _in_unit(given: Given, own: Powers, unit: str) -> str:
+def _in_unit(written: ast.Expr, own: Powers, unit: str) -> str:
     """What is written, with its numbers in another unit."""
-    written = given.written
-    if written is None:
-        return f"1 {unit}".rstrip()
     if isinstance(written, ast.Quantity):
         written, own = written.value, {}
     text = written.span.text

@@ -144,7 +144,7 @@ def _measured(leaves: list[Tensor]) -> list[Part]:
 
 
 def _correlations(values: list[Tensor], names: list[str]) -> list[tuple[str, ...]]:
-    head, *rows = [(row[0], *row[3:]) for row in inspect.budget.joint(values, names)._replace(units=()).rows()]
+    head, *rows = [(row[0], *row[3:]) for row in inspect.budget.joint(values, names).rows()]
     return [("correlation", *head[1:]), *rows]
 
 

@@ -252,7 +252,7 @@ def test_a_report_has_units(tmp_path):
     said(f"{MINUTES}; y = normal(y, 100 m); {LINE}; v = a*(2 h)", session)
     session.run(f'report "{tmp_path}/r.md"')
     text = (tmp_path / "r.md").read_text("utf-8")
-    for part in ("| a | 59.4 | 2.7 | km/h |", "a = 59.4 ± 2.7 km/h", "| s | 0.321714 km |", "118.8 ± 5.4"):
+    for part in ("| a (km/h) | 59.4 | 2.7 |", "a = 59.4 ± 2.7 km/h", "| s | 0.321714 km |", "118.8 ± 5.4"):
         assert part in text, part
 
 
@@ -282,5 +282,5 @@ def test_undo_takes_a_fit_back_and_what_was_recorded_gives_it_again():
 
 
 def test_a_session_without_units_infers_none(monkeypatch):
-    monkeypatch.setattr("agrad.grammar.commands.fit_units.trace", None)
+    monkeypatch.setattr("agrad.grammar.commands.fit_units.traced", None)
     assert "a = 1.2" in "\n".join(said("t = [1, 2, 3]; y = [1.1, 2, 3.5]; fit y ~ a*t + b over a, b from a=1, b=1"))
