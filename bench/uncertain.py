@@ -65,7 +65,7 @@ def agrad() -> dict[str, Case]:
     import numpy as np
 
     import agrad.engine as ag
-    from agrad.engine.ops.solvers.fitting import fitted
+    from agrad.engine.ops.solvers.fitting import Data, together
     from agrad.engine.ops.solvers.least_squares import Within, unbounded
     from agrad.engine.ops.solvers.losses import Loss
 
@@ -80,7 +80,7 @@ def agrad() -> dict[str, Case]:
     compiled = ag.compile(lambda x, y: x * ag.sin(y) + ag.exp(-x * y), 1.5, 1.5)
 
     def fit(y: Any, within: Within) -> Any:
-        return fitted(lambda *p: model(ag, x, *p), names, START, y, None, within=within).values
+        return together([Data(lambda *p: model(ag, x, *p), y)], names, START, within=within).values
 
     def rows() -> Any:
         _, (by_a, by_b) = compiled.map(a, b)

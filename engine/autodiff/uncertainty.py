@@ -541,8 +541,6 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
     """
     y = FUNCTIONS["concat"].call([FUNCTIONS["flatten"].call(operand(x)) for x in values])
     y = y if isinstance(y, Tensor) else tensor(y)
-    if Units.exist:
-        units.quantity.plain_only([y], "several results together")
     if problem := next(filter(None, [lost(x) for x in values if isinstance(x, Tensor)]), ""):
         raise AgradError("grad", problem, notes=["no_grad, detach(), .data and .grad give plain numbers"])
     with as_recorded(y) as found:
@@ -557,7 +555,10 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
 
 
 def _matrix_of(name: str, of_readings: str, x: Any, others: Any) -> Tensor:
-    _, u, matrix = together([x, *(others if isinstance(others, tuple) else [others])])
+    values = [x, *(others if isinstance(others, tuple) else [others])]
+    if Units.exist:
+        units.quantity.plain_only(values, name)
+    _, u, matrix = together(values)
     if not np.any(u):
         fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value"), Hint(f"{of_readings}(x, y)   is of readings")]
         raise AgradError("type", f"{name} is of uncertain values, and none of these is", fixes=fixes)

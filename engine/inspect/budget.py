@@ -323,10 +323,14 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     """Several numbers together: a name for each, or of an array for all its entries."""
     _check(coverage, None)
     values = [operand(value) for value in values]
+    texts = [""] * len(values)
+    if Units.exist:
+        values, texts = _numbers(values)
     y, u, matrix = together(values)
     if not np.any(u):
         raise _unmeasured(" and ".join(names))
-    spelled = [name + index for name, value in zip(names, values, strict=True) for index in _indices(shape_of(value))]
+    each = zip(names, values, texts, strict=True)
+    spelled = [name + index + text for name, value, text in each for index in _indices(shape_of(value))]
     with as_recorded(y) as found:
         assert found is not None
         dof = min(map(found.effective, found.slopes(y)))
@@ -338,6 +342,13 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
         k = sqrt(special.chdtri(size, 1.0 - coverage))
     box = coverage_factor(1.0 - (1.0 - coverage) / size, dof)
     return Joint(spelled, np.ravel(y.value).tolist(), u.tolist(), matrix, dof, coverage, float(k), box)
+
+
+def _numbers(values: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """Values as numbers of their units, and these in brackets; empty for none."""
+    found = [units.quantity.unit_of(value) for value in values]
+    numbers = [units.quantity.over_unit(value, unit) for value, unit in zip(values, found, strict=True)]
+    return numbers, [f" ({unit.text})" if unit is not None else "" for unit in found]
 
 
 def _unmeasured(name: str) -> AgradError:
@@ -381,6 +392,8 @@ def coverage_factor(coverage: float, dof: float) -> float:
 def sampled_joint(linear: Joint, values: Sequence[Any], count: int, rng: Any) -> Joint:
     """Several results with what a Monte Carlo run finds."""
     _check_count(count)
+    if Units.exist:
+        values, _ = _numbers(values)
     y, u, matrix = together(values)
     with as_recorded(y) as found:
         assert found is not None

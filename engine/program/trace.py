@@ -103,10 +103,11 @@ def traced(
     wrt: Sequence[int] | None = None,
     names: Sequence[str] = (),
     reads: list[tuple[Node, Any]] | None = None,
+    has_units: bool = False,
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """The results of a function on placeholders for some values, and these placeholders, within the recording.
 
-    `reads` is told what values were taken as plain data, and where.
+    `reads` is told what values were taken as plain data, and where. `has_units`: these are inferred by the caller.
     """
     tracing = current().tracing
     # The program of this function may hold any argument of a function that is being traced around it.
@@ -128,7 +129,7 @@ def traced(
                 raise AgradError("type", f"a function whose result is {describe(one)}, not a number or an array")
         for x in xs:
             check_unwritten(x.node)
-        if Units.exist:
+        if Units.exist and not has_units:
             units.quantity.plain_only([*examples, *results], "what is compiled or solved")
         yield [one if isinstance(one, Tensor) else tensor(one) for one in results], xs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPS
@@ -23,12 +23,11 @@ class Function:
     A function that is called within another one adds its equations to those of that. Raises AgradError of kind `unit`.
     """
 
-    _open: ClassVar[list[Inference]] = []  # of the functions that are being called
     result: Quantity
 
     def __init__(self, *given: Sequence[Any], is_one: bool = True) -> None:
         self.is_one = is_one
-        self.work = Function._open[-1] if Function._open else Inference()
+        self.work = Inference.current()
         self.arguments = [self._common(values) for values in given]
 
     def _common(self, values: Sequence[Any]) -> Quantity:
@@ -46,11 +45,11 @@ class Function:
         """Call the function within this, on placeholders."""
         for x, found in zip(arguments, self.arguments, strict=True):
             self.of(x, found)
-        Function._open.append(self.work)
+        Inference.open.append(self.work)
         try:
             yield
         finally:
-            Function._open.pop()
+            Inference.open.pop()
 
     def infer(self, y: Any) -> None:
         """Infer what a call has given: of a list, each entry by itself where nothing is asked of all of them."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from agrad.engine.core.graph import Node, by_seq
 from agrad.engine.errors import AgradError, Hint, Instead, Label
@@ -35,6 +35,13 @@ class Quantity(NamedTuple):
 
 class Inference:
     """The units of the nodes behind some values."""
+
+    open: ClassVar[list[Inference]] = []  # of the functions that are being called
+
+    @classmethod
+    def current(cls) -> Inference:
+        """That of the function which is being called, or else a new one."""
+        return cls.open[-1] if cls.open else cls()
 
     def __init__(self) -> None:
         self.known: dict[Node, Quantity] = {}

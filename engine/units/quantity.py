@@ -30,8 +30,10 @@ def quantity(value: Any, unit: str) -> Tensor:
     return of_unit(operand(value), read(unit))
 
 
-def of_unit(value: Any, unit: Unit) -> Tensor:
-    """The same of a unit."""
+def of_unit(value: Any, unit: Unit | None) -> Tensor:
+    """The same of a unit; without one, a leaf of the number."""
+    if unit is None:
+        return value if isinstance(value, Tensor) else tensor(value)
     u, node = None, value.node if isinstance(value, Tensor) else None
     if node is not None:
         if node.unit is not None:
@@ -99,13 +101,18 @@ def to_si(value: Value, unit: Unit) -> Value:
     return unit.to_si(value) if type(value) is float else (value + float(unit.zero or 0)) * float(unit.factor)
 
 
-def in_unit(value: Value, unit: Unit) -> Value:
-    """Numbers in SI units as numbers of a unit."""
-    if type(value) is float:
+def in_unit(value: Value, unit: Unit | None) -> Value:
+    """Numbers in SI units as numbers of a unit; as they are without one."""
+    if unit is not None and type(value) is float:
         return unit.of_si(value)
-    if unit.factor == 1 and not unit.zero:
+    if unit is None or (unit.factor == 1 and not unit.zero):
         return value
     return np.reshape([unit.of_si(x) for x in np.ravel(value).tolist()], shape_of(value))
+
+
+def scaled(value: Any, unit: Unit | None, power: int = 1) -> Any:
+    """Differences, such as uncertainties, in SI units as numbers of a power of a unit; as they are without one."""
+    return value if unit is None or unit.factor == 1 else value * float(unit.factor**-power)
 
 
 def unit_of(value: Any, work: Inference | None = None) -> Unit | None:
@@ -190,7 +197,7 @@ def alike(values: Sequence[Any]) -> None:
 
 def converted(value: Any, unit: str) -> Tensor:
     """The same value, shown in another unit: `x to km/h`. Raises AgradError of kind `unit` where that does not fit."""
-    to, work = read(unit), Inference()
+    to, work = read(unit), Inference.current()
     if not isinstance(value, Tensor) or not Units.exist:
         raise AgradError(
             "unit", f"a number without a unit is not converted to {to.text}", fixes=[Hint(f"x*(1 {to.text})")]
@@ -222,6 +229,12 @@ def shown(value: Any, work: Inference | None = None) -> tuple[Any, str]:
     if unit is None:
         return getattr(value, "value", value), ""
     return in_unit(value.value, unit), unit.text
+
+
+def over_unit(value: Any, unit: Unit | None) -> Any:
+    """A value as the number of a unit, with its graph; as it is without one."""
+    found = value if unit is None else value / of_unit(1.0, unit._replace(zero=None))
+    return found - float(unit.zero) if unit is not None and unit.zero else found
 
 
 def slopes(y: Tensor, xs: Sequence[Tensor]) -> Unit:

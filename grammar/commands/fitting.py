@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import (
@@ -17,18 +17,22 @@ from agrad.engine.autodiff.uncertainty import (
     uncertain,
     uncertainty,
 )
+from agrad.engine.autodiff.uncertainty import together as entries_of
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import remember_entry
 from agrad.engine.core.op import FUNCTIONS, OPS
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.solvers import fit_quality
 from agrad.engine.ops.solvers.errors_in_x import METHODS
 from agrad.engine.ops.solvers.fitting import Data, Errors, together
-from agrad.engine.ops.solvers.least_squares import Fit, Within
+from agrad.engine.ops.solvers.least_squares import Fit, Within, with_unit
 from agrad.engine.ops.solvers.losses import LOSSES, Loss
 from agrad.engine.ops.tables import Table
+from agrad.engine.units.quantity import in_unit, of_unit, over_unit, scaled, unit_of
+from agrad.engine.units.unit import Unit
 from agrad.engine.values import Array, coerce, format_number, np, shape_of, size_of
+from agrad.grammar.commands.fit_units import Scales, scales_of, started
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command
 from agrad.grammar.commands.solving import TIED, plain
@@ -53,13 +57,16 @@ class LastFit(NamedTuple):
     u: Any  # of what was measured; None where that is not known
     told: Any = None  # the Fit itself, and what was said of it
     others: Sequence[LastFit] = ()  # the other sets of data
+    unit: Unit | None = None  # in which the numbers of y and u are
 
     def at(self, count: int, **others: Any) -> Any:
         """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
         return as_array(self.model(*self.parameters, **{**self.used, **others})) + np.zeros(count)
 
 
-def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any) -> LastFit:
+def last_fit(
+    model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any, unit: Unit | None = None
+) -> LastFit:
     """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
     given, used = model.definition.parameters, dict[str, Any]()
     bound = {*given}  # names that have another value each time
@@ -82,7 +89,7 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
 
     tree = replaced(parse_expression(Source("model", model.__name__)), named)
     u = u if np.ndim(u) < 2 else np.sqrt(np.diag(u))
-    return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u)
+    return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u, unit=unit)
 
 
 def _names(tree: Any) -> set[str]:
@@ -176,29 +183,37 @@ def _fit(session: Session, call: Call) -> None:
     asked = Asked.of(call)
     for model in asked.models:
         _note_constants(session, call, model)
-    start, bounds = _starts(call, asked.names)
-    shapes = [shape_of(value) for value in start]
+    starts, bounds = _starts(call, asked.names)
+    pairs = zip(asked.models, asked.measured, strict=True)
+    parts = [last_fit(model, [], inf, "", _plain(y), None) for model, y in pairs]
+    for place, part in enumerate(parts):
+        _require_all(call, 2 * place + 1, part)
+    used = [as_array(x) for part in parts for x in part.used.values() if isinstance(x, Tensor | List)]
+    scales = scales_of(call, asked, starts, used)
+    first, within = _within(call, starts, bounds, scales)
+    shapes = [shape_of(value) for value in starts.values()]
     every = [f"{name}{one}" for name, shape in zip(asked.names, shapes, strict=True) for one in _indices(shape)]
-    parts, columns, data = _data(call, asked, shapes)
-    first = np.concatenate([np.ravel(value) for value in start]).tolist()
+    columns, data = _data(call, asked, parts, shapes, scales)
     try:
-        found = together(data, every, first, Within.of(bounds, _loss(call, data, every, first)))
+        found = together(data, every, first, within._replace(loss=_loss(call, data, every, first, scales)))
         if found.problem:
             raise found.failure("from " + ", ".join(f"{name}=…" for name in asked.names) + "   starts elsewhere")
     except AgradError as error:
         kept = [name for name in asked.names if name in CONSTANTS and name not in call.names]
         error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
         raise
+    if scales.is_mixed:
+        found = found._replace(rss=nan, r2=nan)
     values = leaves_of(found, shapes)
-    _follow(session, call, asked, found, values)
+    _follow(session, call, asked, found, values, scales)
     others = asked.every(values)[len(values) :]
     ties = {name: (x, tie.__name__) for name, x, tie in zip(asked.tied, others, asked.ties, strict=True)}
     found = with_tied(found, ties)
     for name, value in zip([*asked.names, *asked.tied], [*values, *others], strict=True):
         session.machine.bind(call.names, name, value)
     latest, *rest = [
-        last_fit(model, [*values, *others], _dof(found), call.operand(2 * place + 1).span.text, one.y, one.sigma)
-        for place, (model, one) in enumerate(zip(asked.models, data, strict=True))
+        last_fit(model, [*values, *others], _dof(found), call.operand(2 * place + 1).span.text, one.y, one.sigma, unit)
+        for place, (model, one, unit) in enumerate(zip(asked.models, data, scales.measured, strict=True))
     ]
     remember_entry(vars(session), "fit")
     session.fit = latest._replace(told=fit_quality.Told(found), others=rest)  # for `plot fit`, `last fit`, `report`
@@ -211,27 +226,27 @@ def _indices(shape: Any) -> list[str]:
     return [f"[{place}]" for place in range(size_of(shape))] if shape else [""]
 
 
-def _data(call: Call, asked: Asked, shapes: Sequence[Any]) -> tuple[list[LastFit], list[str], list[Data]]:
-    """The models with what they use, the columns whose uncertainties are used, and the sets of data."""
-    sigmas, pairs = _sigmas(call, asked.measured), zip(asked.models, asked.measured, strict=True)
-    parts = [last_fit(model, [], inf, "", _plain(y), None) for model, y in pairs]
-    for place, part in enumerate(parts):
-        _require_all(call, 2 * place + 1, part)
+def _data(
+    call: Call, asked: Asked, parts: Sequence[LastFit], shapes: Sequence[Any], scales: Scales
+) -> tuple[list[str], list[Data]]:
+    """The columns whose uncertainties are used, and the sets of data, with what the models of `parts` use."""
+    sigmas = _sigmas(call, asked.measured, scales)
     given = _errors(call, parts, asked.names) if "errors" in call.options else [(None, [])] * len(parts)
     size = sum(map(size_of, shapes))
 
-    def model_of(part: LastFit, columns: Sequence[str]) -> Callable[..., Any]:
+    def model_of(part: LastFit, columns: Sequence[str], unit: Unit | None) -> Callable[..., Any]:
         def model(*xs: Any) -> Any:
-            own = asked.every(_joined(xs[:size], shapes))
-            return as_array(part.model(*own, **part.used | dict(zip(columns, xs[size:], strict=True))))
+            own = asked.every(scales.entered(_joined(xs[:size], shapes)))
+            moved = {name: scales.alike(x, part.used[name]) for name, x in zip(columns, xs[size:], strict=True)}
+            return scaled(as_array(part.model(*own, **part.used | moved)), unit)
 
         return model
 
     data = [
-        Data(model_of(part, columns), part.y, sigma, errors)
-        for part, (errors, columns), sigma in zip(parts, given, sigmas, strict=True)
+        Data(model_of(part, columns, unit), scaled(part.y, unit), sigma, errors)
+        for part, (errors, columns), sigma, unit in zip(parts, given, sigmas, scales.measured, strict=True)
     ]
-    return parts, [*chain(*[columns for _, columns in given])], data
+    return [*chain(*[columns for _, columns in given])], data
 
 
 def _require_all(call: Call, place: int, part: LastFit) -> None:
@@ -269,30 +284,31 @@ def _dof(found: Fit) -> float:
 
 def with_tied(found: Fit, tied: Mapping[str, tuple[Any, str]]) -> Fit:
     """A fit with what its parameters give, and the texts that say how."""
-    return found._replace(tied={name: (coerce(_plain(x)), uncertainty(x), text) for name, (x, text) in tied.items()})
+    known = dict[str, tuple[Any, Any, str, Unit | None]]()
+    for name, (x, text) in tied.items():
+        unit, u = unit_of(x), uncertainty(x)
+        known[name] = in_unit(coerce(_plain(x)), unit), u and scaled(u, unit), text, unit
+    return found._replace(tied=known)
 
 
 def leaves_of(found: Fit, shapes: Sequence[Any]) -> list[Tensor]:
     """The parameters as correlated uncertain values; those at their bounds are plain numbers."""
-    dof = _dof(found)
-    ends = np.cumsum([size_of(shape) for shape in shapes])[:-1]
-    split = [np.split(of, ends) for of in (found.values, found.u, found.free)]
-    values = [
-        uncertain(x if shape else float(x[0]), u if shape else float(u[0]), dof)
-        if free.any()
-        else tensor(x if shape else float(x[0]))
-        for x, u, free, shape in zip(*split, shapes, strict=True)
-    ]
-    kept = np.concatenate([np.full(len(free), free.any()) for free in split[2]])
+    dof, ends = _dof(found), np.cumsum([0, *map(size_of, shapes)]).tolist()
+    values, kept = list[Tensor](), np.zeros(ends[-1], dtype=bool)
+    for begin, end, shape in zip(ends, ends[1:], shapes, strict=False):
+        x, u = (part[begin:end] if shape else float(part[begin]) for part in (found.values, found.u))
+        kept[begin:end] = found.free[begin:end].any()
+        values.append(of_unit(uncertain(x, u, dof) if kept[begin] else x, found.units[begin]))
     nodes = [x.node for x in values if x.node.uncertainty is not None]
     if nodes:
         link(nodes, correlations(found.covariance[np.ix_(kept, kept)]))
     return values
 
 
-def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequence[Tensor]) -> None:
+def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequence[Tensor], scales: Scales) -> None:
     """Correlate the parameters with what was measured, where that has uncertainties of its own."""
-    own = [y for y in asked.measured if uncertainty(y) is not None]
+    sets = zip(asked.measured, scales.measured, strict=True)
+    own = [over_unit(y, unit) for y, unit in sets if uncertainty(y) is not None]
     leaves = [x for x in values if x.node.uncertainty is not None]
     if not own or "sigma" in call.options or not leaves:
         return
@@ -304,8 +320,8 @@ def _follow(session: Session, call: Call, asked: Asked, found: Fit, values: Sequ
         return
     gains = [found.covariance @ fit_quality.weighed(table[:-1], sigma) for table, _, sigma in found.points()]
     ends = np.cumsum([x.size for x in values])[:-1]
-    split = zip(np.split(np.concatenate(gains, axis=1), ends), values, strict=True)
-    rows = [part for part, x in split if x.node.uncertainty is not None]
+    split = zip(np.split(np.concatenate(gains, axis=1), ends), values, scales.parameters, strict=True)
+    rows = [scaled(part, unit, -1) for part, x, unit in split if x.node.uncertainty is not None]
     derived(leaves, y, np.concatenate(rows))
 
 
@@ -365,16 +381,20 @@ def _typed(call: Call) -> Typed:
     return Typed("", partial(call.wrong, "domain"), lambda word, value: f"{call.node.span.text} {word} {value}")
 
 
-def _loss(call: Call, data: Sequence[Data], names: Sequence[str], start: Sequence[float]) -> Loss | None:
+def _loss(
+    call: Call, data: Sequence[Data], names: Sequence[str], start: Sequence[float], scales: Scales
+) -> Loss | None:
     """The loss that is asked for. Raises AgradError where nothing says which residuals are large."""
+    unit = scales.measured[0] if data[0].sigma is None else None
 
     def likely() -> str:
         left = np.concatenate([np.abs(y - table[-1]) for table, y, _ in together(data, names, start).points()])
         size = format_number(1.4826 * float(np.median(left)), 2)  # that of normal errors (Hampel, JASA 69, 1974)
-        return size if float(size) > 0.0 else "0.1"
+        return with_unit(size if float(size) > 0.0 else "0.1", unit)
 
     name = call.choice("loss", "huber") if "loss" in call.options else None
-    beyond = number_of("fit", "beyond", call.options["beyond"]) if "beyond" in call.options else None
+    beyond = number_of("fit", "beyond", call.options["beyond"], True) if "beyond" in call.options else None
+    beyond = None if beyond is None else scales.option(call, "beyond", beyond, unit)
     return loss_of(name, beyond, data[0].sigma is not None, _typed(call), likely)
 
 
@@ -402,15 +422,14 @@ def _note_unused(
             session.emit(Noted(Note(told, fixes=fixes)))
 
 
-def _starts(call: Call, names: Sequence[str]) -> tuple[list[Any], list[tuple[float, float]]]:
-    """Where the search for each parameter begins, and the bounds of each entry.
+def _starts(call: Call, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
+    """Where the search for each parameter begins, and its bounds, in SI units.
 
-    That is as given, at the present value, or in the middle of finite bounds.
+    That is as given, at the present value, or in the middle of finite bounds; None where nothing says it.
     """
-    starts, bounds = list[Any](), list[tuple[float, float]]()
-    missing: list[str] = []
+    starts, bounds = dict[str, Any](), dict[str, tuple[float, float]]()
     for name in names:
-        low, high = (number_of("fit", "a bound", end) for end in call.options.get(f"in {name}", (-inf, inf)))
+        low, high = (number_of("fit", "a bound", end, True) for end in call.options.get(f"in {name}", (-inf, inf)))
         pair: Any = call.option(f"in {name}")
 
         def turned(name: str = name, pair: Any = pair) -> str:
@@ -418,7 +437,8 @@ def _starts(call: Call, names: Sequence[str]) -> tuple[list[Any], list[tuple[flo
             before = rf"\b({name}\s+in\s+)({ends[0]})\s*\.\.\s*({ends[1]})"
             return re.sub(before, r"\1\3..\2", call.node.span.text, count=1)
 
-        held = f"{name} = {format_number(low)} before the fit keeps it, without {name} after over"
+        kept = format_number(low) if pair is None else pair.items[0].span.text
+        held = f"{name} = {kept} before the fit keeps it, without {name} after over"
         require_ends(name, low, high, _typed(call), turned, held)
         value = call.options.get(f"from {name}", call.names.get(name))
         start = None if value is None else plain(call, name, value)
@@ -426,48 +446,65 @@ def _starts(call: Call, names: Sequence[str]) -> tuple[list[Any], list[tuple[flo
             start = (low + high) / 2 if isfinite(low) and isfinite(high) else None
         elif f"from {name}" not in call.options:  # the present value may be outside
             start = np.clip(start, low, high) if shape_of(start) else min(max(float(start), low), high)
-        if start is None:
-            missing.append(name)
-            continue
-        starts.append(start)
-        bounds += [(low, high)] * size_of(shape_of(start))
-    if missing:
-        message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
-        before = "," if any(given.startswith("from ") for given in call.options) else " from"
-        fix = f"{call.node.span.text}{before} {', '.join(f'{name}=1' for name in missing)}"
-        raise AgradError("name", message, fixes=[fix])
+        starts[name], bounds[name] = start, (low, high)
     return starts, bounds
 
 
-def _sigmas(call: Call, measured: Sequence[Tensor]) -> list[Any]:
+def _within(
+    call: Call, starts: Mapping[str, Any], bounds: Mapping[str, tuple[float, float]], scales: Scales
+) -> tuple[list[float], Within]:
+    """Where the search begins and its bounds, for each entry of the parameters in its unit.
+
+    Raises AgradError of kind `name` where a parameter has no start.
+    """
+    of = dict(zip(starts, scales.parameters, strict=True))
+    if missing := {name: with_unit("1", of[name]) for name, start in starts.items() if start is None}:
+        message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
+        raise AgradError("name", message, fixes=[started(call, missing)])
+    counts = {name: size_of(shape_of(start)) for name, start in starts.items()}
+    each = [name for name, count in counts.items() for _ in range(count)]
+    first = [x for name, start in starts.items() for x in np.ravel(in_unit(start, of[name])).tolist()]
+    ends: Any = [[in_unit(end, of[name]) for end in bounds[name]] for name in each]
+    measured = None if scales.is_mixed else scales.measured[0]
+    return first, Within.of(ends)._replace(units=[of[x] for x in each], measured=measured, is_mixed=scales.is_mixed)
+
+
+def _sigmas(call: Call, measured: Sequence[Tensor], scales: Scales) -> list[Any]:
     """The uncertainties of what was measured: as given, or its own, as a matrix if these are correlated.
 
     None where they are not known.
     """
+    if scales.is_mixed and ("sigma" in call.options or any(uncertainty(y) is None for y in measured)):
+        message = "fit: squares of residuals of different units have no sum without the uncertainties of each set"
+        raise call.wrong("unit", message, Hint("y = normal(y, s)   before gives y uncertainties"))
     if "sigma" in call.options:
         given = plain(call, "sigma", call.options["sigma"])
-        if len(measured) > 1 and shape_of(given):
+        power = len(shape_of(given))
+        if len(measured) > 1 and power > 0:
             raise call.wrong(
                 "shape", "fit: of several sets of data, sigma is one number", Hint("y = normal(y, s)   before")
             )
-        return [given] * len(measured)
+        return [scales.option(call, "sigma", given, unit, max(power, 1)) for unit in scales.measured]
     if len(measured) > 1:
-        sums = [OPS["sum"].call(y) for y in measured]
-        whole, *apart = [np.asarray(uncertainty(x) or 0.0) for x in (sum(sums), *sums)]
-        if not np.isclose(whole, np.linalg.norm(apart), rtol=1e-6):
+        sums = [over_unit(OPS["sum"].call(y), unit) for y, unit in zip(measured, scales.measured, strict=True)]
+        known = [(x, u) for x in sums if (u := uncertainty(x))]
+        whole: Any = uncertainty(sum(x / u for x, u in known)) or 0.0  # each of which has the uncertainty 1
+        if not np.isclose(whole, len(known) ** 0.5, rtol=1e-6):
             fixes = [Hint("concat([y, z]) ~ concat([a*x, b*x])   fits them as one, with their covariances")]
             raise AgradError("domain", "fit: the sets of data are correlated with each other", fixes=fixes)
-    return [_own(y) for y in measured]
+    return [_own(y, unit) for y, unit in zip(measured, scales.measured, strict=True)]
 
 
-def _own(y: Tensor) -> Any:
-    u = uncertainty(y)
-    if u is None or np.isclose(uncertainty(OPS["sum"].call(y)), np.linalg.norm(u), rtol=1e-6):  # type: ignore[arg-type]
-        return u
+def _own(y: Tensor, unit: Unit | None) -> Any:
+    u: Any = uncertainty(y)
+    whole: Any = uncertainty(OPS["sum"].call(y))
+    if u is None or np.isclose(whole, np.linalg.norm(u), rtol=1e-6, atol=0.0):
+        return None if u is None else scaled(u, unit)
     if y.size > TIED:
         fixes = [Hint("sigma s   at the end gives uncertainties without correlations")]
         raise AgradError("domain", "fit: so many measured values are correlated", fixes=fixes)
-    return FUNCTIONS["covariance"].call(y).value
+    _, u, matrix = entries_of([y])
+    return scaled(matrix * np.outer(u, u), unit, 2)
 
 
 # The latest fit
@@ -496,6 +533,9 @@ def _last(session: Session, call: Call) -> None:
         remember_entry(vars(session), "fit")
         session.fit = latest._replace(told=told)  # for `report`
     if "as" in call.options:
-        columns = {name: tensor(column) for name, column in told.points().items()}
+        if told.found.within.is_mixed:
+            raise call.wrong("unit", "last fit: the points have different units", Hint("last fit   without a table"))
+        of, points = fit_quality.units_of(told.found), told.points()
+        columns = {name: of_unit(x, of.get(name)) for name, x in points.items()}
         session.machine.bind(call.names, str(call.options["as"]), Table(columns, columns.values(), "the fit"))
     session.emit(Estimated(told))

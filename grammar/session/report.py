@@ -30,13 +30,15 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.interop.notebook import table
 from agrad.engine.ops.solvers.fit_quality import Told
+from agrad.engine.ops.solvers.least_squares import with_unit
 from agrad.engine.text import Grid, in_latex, printable
 from agrad.engine.text import beside as beside_module
-from agrad.engine.values import format_number, format_uncertain
+from agrad.engine.units.quantity import scaled, unit_of
+from agrad.engine.values import format_number
 from agrad.grammar.commands.plot.command import picture
 from agrad.grammar.commands.registry import Call, Session
 from agrad.grammar.files import beside, replacing, write_text
-from agrad.grammar.results import Plot, Printed
+from agrad.grammar.results import Plot, Printed, text_of
 from agrad.grammar.session.saving import data_address, fenced, named, plotted, script
 from agrad.grammar.values.lists import parts_of
 
@@ -129,7 +131,7 @@ def _measured(leaves: list[Tensor]) -> list[Part]:
     rows = [["name", "value", "distribution", "dof", "from"]]
     for leaf in leaves:
         known: Any = leaf.node.uncertainty
-        text = format_uncertain(leaf.item(), float(known.u)) if not leaf.shape else f"{leaf.size} values"
+        text = f"{leaf.size} values" if leaf.shape else text_of(leaf)
         dof = format_number(known.dof, 4) if isfinite(known.dof) else ""
         rows.append([leaf.node.spell(), text, known.distribution.name, dof, _typed(leaf)])
     parts: list[Part] = [Grid(rows, [1, 3])]
@@ -157,7 +159,8 @@ def _result(name: str, value: Tensor) -> Section:
         if value.size == 1:
             parts += inspect.budget.budget(value).parts()
             if (second := doubtful(value)) is not None:
-                bias, u = (format_number(x, 2) for x in second)
+                unit = unit_of(value)
+                bias, u = (with_unit(format_number(scaled(x, unit), 2), unit) for x in second)
                 parts.append(f"The second order adds a bias of {bias} and u = {u}: the linear result is in doubt.")
         else:
             parts += inspect.budget.joint([value], [name]).parts()

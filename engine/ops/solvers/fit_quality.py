@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from math import inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
 
+from agrad.engine import units
+from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
-from agrad.engine.ops.solvers.least_squares import LEAST, Fit, Some, Within, searched
+from agrad.engine.ops.solvers.least_squares import LEAST, Fit, Some, Within, searched, with_unit
 from agrad.engine.ops.solvers.sums import Covariance
 from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, format_number, np
@@ -93,13 +95,14 @@ class Told(NamedTuple):
         """Tables of the statistics and of the intervals."""
         found, parts = self.found, list[str | Grid]()
         if self.is_alone:
-            rows = [[name, format_number(value, 6)] for name, value in found.statistics().items() if isfinite(value)]
+            of, said = units_of(found), found.statistics().items()
+            rows = [[name, with_unit(format_number(x, 6), of.get(name))] for name, x in said if isfinite(x)]
             parts.append(Grid(rows, [1]))
         else:
             parts += found.parts()
         if self.intervals:
-            known = zip(self.intervals, found.u, strict=True)
-            ends = [[format_number(end, _digits(end, u)) for end in pair] for pair, u in known]
+            known = zip(self.intervals, found.u, found.units, strict=True)
+            ends = [[with_unit(format_number(end, _digits(end, u)), unit) for end in pair] for pair, u, unit in known]
             rows = [[name, *pair] for name, pair in zip(found.names, ends, strict=True)]
             parts += ["", Grid([[f"profile, {100 * self.coverage:g} %", "low", "high"], *rows], [1, 2])]
         return parts
@@ -117,12 +120,29 @@ class Told(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The same for JSON, with the points."""
+        has_points = self.has_points and not self.found.within.is_mixed
+        names = zip(self.found.names, self.found.units, strict=True)
+        of = {name: unit.text for name, unit in (*units_of(self.found).items(), *names) if unit is not None}
         return {
             **({"statistics": self.found.statistics()} if self.is_alone else self.found.fields()),
-            **({"coverage": self.coverage} if self.intervals or self.has_points else {}),
+            **({"units": of} if of and self.is_alone else {}),
+            **({"coverage": self.coverage} if self.intervals or has_points else {}),
             **({"profile": dict(zip(self.found.names, self.intervals, strict=True))} if self.intervals else {}),
-            **({"points": self.points()} if self.has_points else {}),
+            **({"points": self.points()} if has_points else {}),
         }
+
+
+def units_of(found: Fit) -> dict[str, Any]:
+    """The units of the statistics and of the columns of `of_points` that have any."""
+    if not Units.exist or found.within.is_mixed:
+        return {}
+    one = units.quantity.ONE
+    y = found.within.measured or one
+    of = {f"d{name}_dy": units.quantity.over(x or one, [y]) for name, x in zip(found.names, found.units, strict=True)}
+    of |= dict.fromkeys(["s", "predicted", "residual"], y)
+    of |= {f"{band}_{end}": y for band in ("confidence", "prediction") for end in ("low", "high")}
+    of |= dict.fromkeys(["rss", *([] if found.is_weighted else ["chi2"])], units.unit.quotient(one, y, -2))
+    return {name: x for name, x in of.items() if x.symbols}
 
 
 def _digits(end: float, u: float) -> int:

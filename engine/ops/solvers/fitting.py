@@ -16,6 +16,7 @@ from agrad.engine.compile.derive import row
 from agrad.engine.compile.function import Compiled, again
 from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.compile.registry import AUTO
+from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
@@ -24,7 +25,7 @@ from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Bends, Covariance, Pieces, Total
 from agrad.engine.program.closed import settled
 from agrad.engine.program.ir import Program, key, optimised
-from agrad.engine.program.trace import as_graph, extract, inlined, trace
+from agrad.engine.program.trace import as_graph, extract, inlined, traced
 from agrad.engine.values import Array, format_number, format_shape, np, shape_of
 
 _PIECE = 131_072  # points at once: their table is some megabytes
@@ -51,14 +52,6 @@ class Data(NamedTuple):
     y: Array
     sigma: Any = None
     errors: Errors | None = None
-
-
-def fitted(
-    f: Callable[..., Any], names: Sequence[str], start: Sequence[float], y: Array, sigma: Any, **more: Any
-) -> Fit:
-    """The parameters with which a model fits measurements: see `together`."""
-    errors = more.pop("errors", None)
-    return together([Data(f, y, sigma, errors)], names, start, **more)
 
 
 def together(
@@ -88,7 +81,8 @@ def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[P
     _, y, sigma, errors = data
     others = [] if errors is None else list(errors.values)
     every = [*names, *[f"x{place}" for place in range(len(others))]]
-    program = settled("fit", trace(data.model, [*start, *others], every))
+    with traced(data.model, [*start, *others], names=every, has_units=True) as (results, xs):
+        program = settled("fit", extract(results, xs, every, current().guard))
     for what, shape in (("the model", program.shape(program.outputs[0])), ("sigma", np.shape(sigma))):
         if shape not in ((), y.shape) and not (what == "sigma" and shape == 2 * y.shape):
             shapes = f"{format_shape(shape)}, and what was measured {format_shape(y.shape)}"

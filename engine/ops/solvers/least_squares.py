@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf, isfinite, log, nan, pi, sqrt
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import correlations
 from agrad.engine.errors import AgradError, Hint
@@ -22,6 +22,9 @@ from agrad.engine.ops.solvers.losses import Loss
 from agrad.engine.ops.solvers.sums import Ask, Bends, Pieces, Total, summed
 from agrad.engine.text import Grid, counted, in_lines
 from agrad.engine.values import Array, Value, format_number, format_uncertain, format_value, np
+
+if TYPE_CHECKING:
+    from agrad.engine.units.unit import Unit
 
 _MOST = 2000  # evaluations
 CLOSE = 3e-13  # relative step at which the last search ends
@@ -56,18 +59,23 @@ class Fit(NamedTuple):
     passes: Any = None
     pieces: Pieces | None = None  # of the whole data, where they are at hand
     bends: Bends | None = None  # for each piece, second derivatives of the model, unless columns are uncertain
-    # What parameters give, with its uncertainty, and the text that says how.
-    tied: Mapping[str, tuple[Value, Value | None, str]] = MappingProxyType({})
+    # What parameters give, with its uncertainty, the text that says how, and the unit.
+    tied: Mapping[str, tuple[Value, Value | None, str, Unit | None]] = MappingProxyType({})
 
     def conditions(self) -> list[str]:
         """The bounds and ties, as they are typed."""
-        ends = zip(self.names, self.within.low, self.within.high, strict=True)
+        ends = zip(self.names, self.within.low, self.within.high, self.units, strict=True)
         bounds = [
-            f"{name} in {format_number(low)}..{format_number(high)}"
-            for name, low, high in ends
+            f"{name} in {with_unit(format_number(low), unit)}..{with_unit(format_number(high), unit)}"
+            for name, low, high, unit in ends
             if low > -inf or high < inf
         ]
-        return [*bounds, *[f"{name} = {text}" for name, (_, _, text) in self.tied.items()]]
+        return [*bounds, *[f"{name} = {text}" for name, (_, _, text, _) in self.tied.items()]]
+
+    @property
+    def units(self) -> Sequence[Unit | None]:
+        """Those of the parameters; None of plain numbers."""
+        return self.within.units or [None] * len(self.names)
 
     def points(self) -> list[tuple[Array, Array, Any]]:
         """The pieces of the data at these parameters."""
@@ -112,24 +120,29 @@ class Fit(NamedTuple):
 
     def parts(self) -> list[str | Grid]:
         """The parameters with their uncertainties, their correlations, and how well they fit."""
-        named = zip(self.names, self.values.tolist(), self.u.tolist(), self.free, strict=True)
+        named = zip(self.names, self.values.tolist(), self.u.tolist(), self.free, self.units, strict=True)
         told = [
-            f"{name} = {format_uncertain(value, u)}" if is_free else f"{name} = {format_number(value)}, at its bound"
-            for name, value, u, is_free in named
+            f"{name} = {with_unit(format_uncertain(value, u) if is_free else format_number(value), unit)}"
+            + ", at its bound" * (not is_free)
+            for name, value, u, is_free, unit in named
         ]
-        told += [f"{name} = {format_value(value, 10, u)}" for name, (value, u, _) in self.tied.items()]
+        told += [
+            f"{name} = {with_unit(format_value(value, 10, u), unit)}" for name, (value, u, _, unit) in self.tied.items()
+        ]
         parts: list[str | Grid] = ["\n".join(told), ""]
         if len(self.names) > 1:
             table = [[name, *[f"{r:.3f}" for r in row]] for name, row in zip(self.names, self.correlation, strict=True)]
             parts += [Grid([["correlation", *self.names], *table], range(1, len(self.names) + 1)), ""]
-        quality = f"s = {format_number((self.rss / self.dof) ** 0.5, 4)}"
+        measured = self.within.measured
+        quality = f"s = {with_unit(format_number((self.rss / self.dof) ** 0.5, 4), measured)}"
         if self.is_weighted:
             quality = f"chi2/dof = {format_number(self.chi2 / self.dof, 4)}"
         r2 = f", R2 = {format_number(self.r2, 6)}" if isfinite(self.r2) else ""
         robust = []
         if self.loss is not None:
             points = f"{counted(self.beyond, 'point')} of {self.dof + int(self.free.sum())}"
-            beyond = f"loss {self.loss.name} beyond {format_number(self.loss.scale, 4)}, {points}"
+            scale = with_unit(format_number(self.loss.scale, 4), None if self.is_weighted else measured)
+            beyond = f"loss {self.loss.name} beyond {scale}, {points}"
             robust = [f"{beyond}; the uncertainties are those of any distribution of residuals\n"]
         return [*parts, *robust, f"{quality}{r2}, {counted(self.dof, 'degree')} of freedom"]
 
@@ -139,16 +152,17 @@ class Fit(NamedTuple):
 
     def failure(self, fix: str) -> AgradError:
         """The error of a search that has not converged."""
-        values = zip(self.names, self.values.tolist(), strict=True)
-        ended = ", ".join(f"{name} = {format_number(value, 4)}" for name, value in values)
+        ended = _listed(self.names, self.values.tolist(), self.units, 4)
         return AgradError("domain", f"fit: {self.problem}", notes=[f"the search ended at {ended}"], fixes=[Hint(fix)])
 
     def fields(self) -> dict[str, Any]:
         """The result for JSON."""
-        named = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
+        named = zip(self.names, self.values.tolist(), self.u.tolist(), self.units, strict=True)
+        tied = {name: {"value": x, "u": u, **_field(unit)} for name, (x, u, _, unit) in self.tied.items()}
         return {
-            "parameters": {name: {"value": value, "u": u} for name, value, u in named},
-            **({"tied": {name: {"value": x, "u": u} for name, (x, u, _) in self.tied.items()}} if self.tied else {}),
+            "parameters": {name: {"value": value, "u": u, **_field(unit)} for name, value, u, unit in named},
+            **({"tied": tied} if tied else {}),
+            **_field(self.within.measured),
             **{name: getattr(self, name) for name in ("rss", "chi2", "dof", "r2")},
             **{name: value for name, value in self.statistics().items() if name in _TOLD and isfinite(value)},
             "correlation": self.correlation.tolist(),
@@ -162,6 +176,21 @@ class Fit(NamedTuple):
             **({} if self.loss is None else {"loss": self.loss._asdict() | {"beyond": self.beyond}}),
             **({"problem": self.problem} if self.problem else {}),
         }
+
+
+def with_unit(text: str, unit: Unit | None) -> str:
+    """A number with its unit, if it has one."""
+    return text if unit is None else f"{text} {unit.text}"
+
+
+def _field(unit: Unit | None) -> dict[str, str]:
+    return {} if unit is None else {"unit": unit.text}
+
+
+def _listed(names: Sequence[str], values: Sequence[float], units: Sequence[Unit | None], digits: int) -> str:
+    """What parameters are, one after the other."""
+    of = zip(names, values, units, strict=True)
+    return ", ".join(f"{name} = {with_unit(format_number(value, digits), unit)}" for name, value, unit in of)
 
 
 class _Passes:
@@ -222,11 +251,18 @@ def in_one(pieces: Pieces) -> Total:
 
 
 class Within(NamedTuple):
-    """What else is asked of a fit: the bounds of each parameter, and a robust loss."""
+    """What else is asked of a fit: the bounds of each parameter, and a robust loss.
+
+    `units`: those in which the numbers of parameters are; `measured`: that of what was measured; None of plain numbers.
+    `is_mixed`: whether sets of data have different dimensions.
+    """
 
     low: Array
     high: Array
     loss: Loss | None = None
+    units: Sequence[Unit | None] = ()
+    measured: Unit | None = None
+    is_mixed: bool = False
 
     @classmethod
     def of(cls, bounds: Sequence[tuple[float, float]], loss: Loss | None = None) -> Within:
@@ -262,17 +298,18 @@ def fit(
     """
     within = unbounded(len(start)) if within is None else within
     passes, first, size = _Passes(total, within.loss), np.array(start, dtype=float), len(start)
-    for name, value, low, high in zip(names, start, within.low, within.high, strict=True):
+    of = within.units or [None] * size
+    for name, value, low, high, unit in zip(names, start, within.low, within.high, of, strict=True):
         if not low <= value <= high:
-            ends = f"{format_number(low)}..{format_number(high)}"
-            raise AgradError("domain", f"fit: {name} starts at {format_number(value)}, outside of {ends}")
+            begin, *ends = (with_unit(format_number(x), unit) for x in (value, low, high))
+            raise AgradError("domain", f"fit: {name} starts at {begin}, outside of {'..'.join(ends)}")
     for search in (passes,) if sample is None else (_Passes(sample, within.loss), passes):
         factor = search.at(first)
         if search.measured.count <= size:
             given = f"{counted(search.measured.count, 'point')} for {counted(size, 'parameter')}"
             raise AgradError("domain", f"fit: {given}: uncertainties need more points than parameters")
         if not np.isfinite(factor).all():
-            where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, start, strict=True))
+            where = _listed(names, start, of, 10)
             raise AgradError("domain", f"fit: the model is not finite at {where}", fixes=[Hint(_ELSEWHERE)])
         *lengths, residual = np.linalg.norm(factor, axis=0)
         is_zero = (first == 0) & (np.array(lengths) > 0)  # of which the size is what would explain the residuals

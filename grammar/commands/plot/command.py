@@ -16,6 +16,7 @@ from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.inspect.budget import coverage_factor, joint
 from agrad.engine.ops.solvers.functions import study_of
 from agrad.engine.text import printable
+from agrad.engine.units.quantity import in_unit, of_unit, scaled, unit_of
 from agrad.engine.values import Array, format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
@@ -461,6 +462,7 @@ class Drawn(NamedTuple):
     places: Array
     curve: Array
     half: Array
+    unit: str = ""  # of the values, in brackets
 
 
 def of_sets(sets: Sequence[Drawn]) -> Plot:
@@ -471,11 +473,11 @@ def of_sets(sets: Sequence[Drawn]) -> Plot:
         band = np.concatenate([one.curve + one.half, gap, one.curve - one.half]).tolist()
         places = one.places.tolist()
         curves += [
-            Curve(one.name, one.x.tolist(), one.y.tolist(), "points", u=one.u),
+            Curve(f"{one.name}{one.unit}", one.x.tolist(), one.y.tolist(), "points", u=one.u),
             Curve(one.model, places, one.curve.tolist()),
             Curve(f"{100 * _COVERAGE:g} % confidence{of}", [*places, *gap, *places], band, "dashes"),
         ]
-        below.append(Curve(f"residuals{of}", one.x.tolist(), one.residuals.tolist(), "points", u=one.u))
+        below.append(Curve(f"residuals{of}{one.unit}", one.x.tolist(), one.residuals.tolist(), "points", u=one.u))
     axes = dict.fromkeys(one.axis if len(sets) == 1 else one.axis.partition("[")[0] for one in sets)
     axis = ", ".join(axes)
     return Plot(tuple(curves), axis, below=Plot(tuple(below), axis))
@@ -492,18 +494,24 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
 
 
 def _set(fit: LastFit, log: bool) -> Drawn:
-    value = fit.at(len(fit.y))
-    used = {name: as_array(value) for name, value in fit.used.items()}
-    vectors: dict[str, Any] = {
-        name: x.value for name, x in used.items() if isinstance(x, Tensor) and x.shape == fit.y.shape
-    }
-    axis, x = next(iter(vectors.items())) if len(vectors) == 1 else ("index", np.arange(float(len(fit.y))))
+    value = scaled(fit.at(len(fit.y)).value, fit.unit)
+    used = {name: as_array(one) for name, one in fit.used.items()}
+    vectors: dict[str, Any] = {name: x for name, x in used.items() if isinstance(x, Tensor) and x.shape == fit.y.shape}
+    axis, along = next(iter(vectors.items())) if len(vectors) == 1 else ("index", tensor(np.arange(float(len(fit.y)))))
+    of, unit = (unit_of(along), fit.unit)
+    x: Any = in_unit(along.value, of)
     order = np.argsort(x, kind="stable")
-    dense, curve = x[order], value[order]
+
+    def at(places: Any) -> Any:
+        return fit.at(len(places), **{axis: of_unit(places, of)})
+
+    dense, curve = x[order], fit.at(len(fit.y))[order]
     with suppress(AgradError):  # a point of most models is the same whatever the others are
         some, places = dense[::2], _places(x, log)
-        if np.allclose(fit.at(len(some), **{axis: tensor(some)}).value, curve.value[::2], rtol=1e-9, atol=0):
-            dense, curve = places, fit.at(len(places), **{axis: tensor(places)})
-    half = coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
+        if np.allclose(at(some).value, curve.value[::2], rtol=1e-9, atol=0):
+            dense, curve = places, at(places)
+    half = coverage_factor(_COVERAGE, fit.dof) * scaled(np.asarray(uncertainty(curve)), unit)
     u = () if fit.u is None else np.broadcast_to(fit.u, fit.y.shape).tolist()
-    return Drawn(fit.name, fit.model.__name__, axis, x, fit.y, u, fit.y - value.value, dense, curve.value, half)
+    texts = [f" ({one.text})" if one is not None else "" for one in (of, unit)]
+    made = scaled(curve.value, unit)
+    return Drawn(fit.name, fit.model.__name__, axis + texts[0], x, fit.y, u, fit.y - value, dense, made, half, texts[1])

@@ -12,7 +12,7 @@ pytest.importorskip("scipy")
 
 from scipy import optimize
 
-from agrad.engine.ops.solvers.fitting import Data, Errors, fitted, together
+from agrad.engine.ops.solvers.fitting import Data, Errors, together
 from agrad.engine.ops.solvers.least_squares import Within, unbounded
 from agrad.engine.ops.solvers.losses import LOSSES, Loss
 
@@ -67,7 +67,7 @@ CASES = [
 @each("bounds, loss", CASES)
 def test_a_bounded_robust_fit_is_that_of_scipy(bounds, loss):
     low, high = np.array(bounds, dtype=float).T
-    found = fitted(model, list("abc"), np.clip(1.0, low, high).tolist(), Y, None, within=Within.of(bounds, loss))
+    found = together([Data(model, Y)], list("abc"), np.clip(1.0, low, high).tolist(), within=Within.of(bounds, loss))
     assert not found.problem
     inside = np.clip(found.values, low + 1e-6, high - 1e-6)
     how = {"loss": "linear" if loss is None else loss.name, "f_scale": 1.0 if loss is None else loss.scale}
@@ -92,7 +92,7 @@ def test_the_uncertainties_of_a_robust_fit_are_those_of_repeated_measurements():
     within, values, told = unbounded(2, Loss("huber", 0.1)), [], []
     for _ in range(300):
         y = 1.0 + 2.0 * x + 0.1 * chance.standard_t(2.0, size=60)
-        found = fitted(lambda a, b: a + b * x, ["a", "b"], [1.0, 2.0], y, None, within=within)
+        found = together([Data(lambda a, b: a + b * x, y)], ["a", "b"], [1.0, 2.0], within=within)
         values.append(found.values)
         told.append(found.u)
     np.testing.assert_allclose(np.std(values, axis=0), np.mean(told, axis=0), rtol=0.15)
@@ -108,13 +108,13 @@ def test_bounds_that_are_not_active_and_losses_leave_the_problems_of_nist_solved
     s = np.sqrt(rss / (len(y) - len(rows)))
     ends = []
     for start in (0, 1):
-        found = fitted(f, names, rows[:, start], y, None, within=Within.of(wide))
+        found = together([Data(f, y)], names, rows[:, start], within=Within.of(wide))
         assert not found.problem
         np.testing.assert_allclose(found.values, certified, rtol=1e-9)
-        robust = fitted(f, names, rows[:, start], y, None, within=unbounded(len(names), Loss("soft_l1", 2 * s)))
+        robust = together([Data(f, y)], names, rows[:, start], within=unbounded(len(names), Loss("soft_l1", 2 * s)))
         assert not robust.problem
         ends.append(robust.passes.sums.cost)
-        wider = fitted(f, names, rows[:, start], y, None, within=Within.of(wide, Loss("soft_l1", 1e9 * s)))
+        wider = together([Data(f, y)], names, rows[:, start], within=Within.of(wide, Loss("soft_l1", 1e9 * s)))
         assert not wider.problem
         np.testing.assert_allclose(wider.values, certified, rtol=1e-9)
     assert ends[0] == pytest.approx(ends[1], rel=1e-9)  # the terms of a sum may have changed places
@@ -136,7 +136,7 @@ def of_x(a, b, c, x):
 def test_errors_in_x_by_orthogonal_distance_are_those_of_odrpack():
     odr = pytest.importorskip("scipy.odr")
     x, u, y, sigma = errors_in_x()
-    found = fitted(of_x, list("abc"), [1.0, 1.0, 0.0], y, sigma, errors=Errors("orthogonal", [x], [u]))
+    found = together([Data(of_x, y, sigma, Errors("orthogonal", [x], [u]))], list("abc"), [1.0, 1.0, 0.0])
     data = odr.RealData(x, y, sx=u, sy=sigma)
     theirs = odr.ODR(data, odr.Model(lambda p, x: decay(np, p, x)), beta0=[1, 1, 0], sstol=1e-16, partol=1e-16).run()
     np.testing.assert_allclose(found.values, theirs.beta, rtol=1e-7)
@@ -146,7 +146,7 @@ def test_errors_in_x_by_orthogonal_distance_are_those_of_odrpack():
 
 def test_errors_in_x_add_to_the_variance_of_y():
     x, u, y, sigma = errors_in_x()
-    found = fitted(of_x, list("abc"), [1.0, 1.0, 0.0], y, sigma, errors=Errors("effective", [x], [u]))
+    found = together([Data(of_x, y, sigma, Errors("effective", [x], [u]))], list("abc"), [1.0, 1.0, 0.0])
 
     def chi2(p):
         return np.sum((y - decay(np, p, x)) ** 2 / (sigma**2 + (p[0] * p[1] * np.exp(-p[1] * x) * u) ** 2))
@@ -165,28 +165,32 @@ def test_both_ways_are_one_for_a_line_and_that_of_york():
     of_x = 1 / np.sqrt([1e3, 1e3, 500, 800, 200, 80, 60, 20, 1.8, 1.0])
     of_y = 1 / np.sqrt([1, 1.8, 4, 8, 20, 20, 70, 70, 100, 500])
     for method in ("orthogonal", "effective"):
-        found = fitted(lambda a, b, x: a + b * x, ["a", "b"], [5.0, -0.5], y, of_y, errors=Errors(method, [x], [of_x]))
+        found = together(
+            [Data(lambda a, b, x: a + b * x, y, of_y, Errors(method, [x], [of_x]))], ["a", "b"], [5.0, -0.5]
+        )
         np.testing.assert_allclose(found.values, [5.47991022, -0.48053341], rtol=1e-8)
         assert found.chi2 == pytest.approx(11.8663531941, rel=1e-9)
 
 
 def test_a_covariance_matrix_of_measurements_is_used():
     matrix = 0.02 * np.exp(-np.abs(X[:, None] - X))
-    found = fitted(model, list("abc"), [1.0, 1.0, 0.0], Y, matrix)
+    found = together([Data(model, Y, matrix)], list("abc"), [1.0, 1.0, 0.0])
     inverse = np.linalg.inv(matrix)
     slopes = np.stack([np.exp(-found.values[1] * X), -found.values[0] * X * np.exp(-found.values[1] * X), np.ones(60)])
     residuals = decay(np, found.values, X) - Y
     assert np.all(np.abs(slopes @ inverse @ residuals) <= 1e-9 * np.linalg.norm(slopes @ inverse, axis=1))
     np.testing.assert_allclose(found.covariance, np.linalg.inv(slopes @ inverse @ slopes.T), rtol=1e-9)
     assert found.chi2 == pytest.approx(residuals @ inverse @ residuals)
-    plain = fitted(model, list("abc"), [1.0, 1.0, 0.0], Y, np.diag(np.full(60, 0.04)))
-    np.testing.assert_allclose(plain.values, fitted(model, list("abc"), [1.0, 1.0, 0.0], Y, 0.2).values, rtol=1e-10)
+    plain = together([Data(model, Y, np.diag(np.full(60, 0.04)))], list("abc"), [1.0, 1.0, 0.0])
+    np.testing.assert_allclose(
+        plain.values, together([Data(model, Y, 0.2)], list("abc"), [1.0, 1.0, 0.0]).values, rtol=1e-10
+    )
 
 
 def test_several_sets_of_data_are_fitted_as_one():
     half = 30
     parts = [Data(lambda a, b, c, k=k: decay(ag, (a, b, c), X[k]), Y[k], 0.1) for k in (slice(half), slice(half, None))]
-    found, whole = (together(parts, list("abc"), [1.0] * 3), fitted(model, list("abc"), [1.0] * 3, Y, 0.1))
+    found, whole = (together(parts, list("abc"), [1.0] * 3), together([Data(model, Y, 0.1)], list("abc"), [1.0] * 3))
     np.testing.assert_allclose(found.values, whole.values, rtol=1e-11)
     np.testing.assert_allclose(found.covariance, whole.covariance, rtol=1e-9)
     prior = Data(lambda a, b, c: b, np.array([0.5]), 1e-4)
@@ -202,7 +206,7 @@ def test_several_sets_of_data_are_fitted_as_one():
     ],
 )
 def test_what_cannot_be_fitted_is_refused(sigma, more, message):
-    assert refuses(lambda: fitted(model, list("abc"), [1.0] * 3, Y, sigma, **more)).message == message
+    assert refuses(lambda: together([Data(model, Y, sigma)], list("abc"), [1.0] * 3, **more)).message == message
 
 
 def test_a_large_bounded_or_robust_fit_is_that_of_all_points():
@@ -210,8 +214,10 @@ def test_a_large_bounded_or_robust_fit_is_that_of_all_points():
     x = chance.uniform(0, 5, 30_000)
     y = 2 * np.exp(-0.5 * x) + 0.1 * chance.standard_normal(len(x))
     for within in (Within.of([(0, 1.9), (0, 9)]), unbounded(2, Loss("cauchy", 0.1))):
-        found = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 1.0], y, None, within=within)
-        few = fitted(lambda a, b: a * ag.exp(-b * x[:19_999]), ["a", "b"], [1.0, 1.0], y[:19_999], None, within=within)
+        found = together([Data(lambda a, b: a * ag.exp(-b * x), y)], ["a", "b"], [1.0, 1.0], within=within)
+        few = together(
+            [Data(lambda a, b: a * ag.exp(-b * x[:19_999]), y[:19_999])], ["a", "b"], [1.0, 1.0], within=within
+        )
         assert not found.problem
         assert np.array_equal(found.free, few.free)
         how = {} if within.loss is None else {"loss": within.loss.name, "f_scale": within.loss.scale}

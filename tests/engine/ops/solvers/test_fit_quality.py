@@ -11,7 +11,7 @@ pytest.importorskip("scipy")
 from scipy import stats
 
 from agrad.engine.ops.solvers.fit_quality import derivatives, of_points, profile
-from agrad.engine.ops.solvers.fitting import Errors, fitted
+from agrad.engine.ops.solvers.fitting import Data, Errors, together
 from agrad.engine.ops.solvers.least_squares import Within, unbounded
 from agrad.engine.ops.solvers.losses import Loss
 
@@ -21,7 +21,7 @@ Y = np.array([76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200], dtype=fl
 
 
 def puromycin(y=Y, **more):
-    return fitted(lambda v, k: v * X / (k + X), ["v", "k"], [200.0, 0.1], y, None, **more)
+    return together([Data(lambda v, k: v * X / (k + X), y)], ["v", "k"], [200.0, 0.1], **more)
 
 
 def columns_of(found):
@@ -41,7 +41,7 @@ def test_at_the_ends_of_a_profile_the_sum_of_squares_has_risen_by_the_quantile()
     found = puromycin()
     limit = stats.t.ppf(0.975, 10) ** 2 * found.rss / 10
     for v in profile(found)[0]:
-        held = fitted(lambda k, v=v: v * X / (k + X), ["k"], [0.1], Y, None)
+        held = together([Data(lambda k, v=v: v * X / (k + X), Y)], ["k"], [0.1])
         assert held.rss - found.rss == pytest.approx(limit, rel=1e-7)
     (low, high), _ = profile(found._replace(within=Within.of([(200, 220), (0, 1)])))
     assert (low, high) == (200.0, 220.0)
@@ -49,7 +49,7 @@ def test_at_the_ends_of_a_profile_the_sum_of_squares_has_risen_by_the_quantile()
 
 def test_the_profile_of_a_linear_model_is_the_usual_interval():
     x, y = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8])
-    found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, None)
+    found = together([Data(lambda a, b: a + b * x, y)], ["a", "b"], [0.0, 1.0])
     half = stats.t.ppf(0.975, 4) * found.u
     expected = np.stack([found.values - half, found.values + half], axis=1)
     np.testing.assert_allclose(profile(found), expected, rtol=1e-7)
@@ -58,7 +58,7 @@ def test_the_profile_of_a_linear_model_is_the_usual_interval():
 @each("sigma", [None, 0.2])
 def test_statistics_are_those_of_the_likelihood(sigma):
     x, y = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8])
-    found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, sigma)
+    found = together([Data(lambda a, b: a + b * x, y, sigma)], ["a", "b"], [0.0, 1.0])
     told, residuals = found.statistics(), y - np.polyval(np.polyfit(x, y, 1), x)
     s = np.sqrt(np.mean(residuals**2)) if sigma is None else sigma
     likely, count = np.sum(stats.norm.logpdf(residuals, scale=s)), 3 if sigma is None else 2
@@ -75,7 +75,7 @@ def test_statistics_are_those_of_the_likelihood(sigma):
 def test_leverage_and_bands_are_those_of_the_hat_matrix():
     x, y, s = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8]), np.array([0.1, 0.2, 0.1, 0.3, 0.1, 0.1])
     for sigma in (None, s, np.diag(s**2)):
-        found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, sigma)
+        found = together([Data(lambda a, b: a + b * x, y, sigma)], ["a", "b"], [0.0, 1.0])
         columns, design = columns_of(found), np.stack([np.ones(6), x], axis=1)
         w = np.ones(6) if sigma is None else 1 / s
         q, _ = np.linalg.qr(design * w[:, None])
@@ -112,7 +112,7 @@ def test_a_parameter_changes_with_each_datum_as_its_closed_form():
         (lambda p: x / p, 0.4, 1 / ratio, -share / ratio**2),
         (lambda p: p / x, 1.0, (y @ (1 / x)) / np.sum(1 / x**2), (1 / x) / np.sum(1 / x**2)),
     ):
-        found = fitted(model, ["p"], [start], y, None)
+        found = together([Data(model, y)], ["p"], [start])
         assert found.values[0] == pytest.approx(value, rel=1e-10)
         np.testing.assert_allclose(columns_of(found)["dp_dy"], slopes, rtol=1e-8)
 
@@ -130,11 +130,11 @@ def test_the_derivatives_by_data_are_exact():
             (lambda a, b: a**3 + ag.exp(b) * x, [0.5, 0.5], (np.abs(a) ** (-2 / 3) / 3, 1 / b)),
             (lambda a, b: ag.tensor(table) @ ag.stack([1 / a, b**2]), [9.0, 1.4], (-1 / a**2, 0.5 / np.sqrt(b))),
         ):
-            columns = columns_of(fitted(model, ["a", "b"], start, y, sigma))
+            columns = columns_of(together([Data(model, y, sigma)], ["a", "b"], start))
             for name, one, gain in zip("ab", by, gains, strict=True):
                 np.testing.assert_allclose(columns[f"d{name}_dy"], one * gain, rtol=1e-10, atol=1e-12)
     t, n = np.array([0.0, 0.0, 2.0, 2.0]), np.array([5.1, 4.9, 1.9, 2.1])
-    columns = columns_of(fitted(lambda a, b: a * ag.exp(-b * t), ["a", "b"], [4.0, 0.3], n, None))
+    columns = columns_of(together([Data(lambda a, b: a * ag.exp(-b * t), n)], ["a", "b"], [4.0, 0.3]))
     np.testing.assert_allclose(columns["da_dy"], [0.5, 0.5, 0, 0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(columns["db_dy"], [0.05, 0.05, -0.125, -0.125], rtol=1e-10)
 
@@ -143,7 +143,7 @@ def test_derivatives_by_data_are_not_told_where_columns_are_uncertain():
     x, y = np.arange(6.0), np.array([1.0, 3.1, 4.9, 7.2, 9.1, 10.8])
     for method in ("orthogonal", "effective"):
         errors = Errors(method, [x], [np.full(6, 0.1)])
-        found = fitted(lambda a, b, x: a + b * x, ["a", "b"], [0.0, 1.0], y, 0.2, errors=errors)
+        found = together([Data(lambda a, b, x: a + b * x, y, 0.2, errors)], ["a", "b"], [0.0, 1.0])
         assert "da_dy" not in columns_of(found)
 
 
@@ -151,8 +151,8 @@ def test_the_profile_of_a_parameter_at_its_bound_begins_there():
     """Of a line without an offset, chi2 rises by S (a - a0)**2 beside its free minimum a0 < 0, b fitted again."""
     x, y = np.arange(1.0, 7.0), np.array([1.0, 2.8, 4.6, 6.9, 8.8, 10.5])
     for bounds, sign in (((0, np.inf), 1.0), ((-np.inf, 0), -1.0)):
-        found = fitted(
-            lambda a, b: a + b * x, ["a", "b"], [sign, 1.0], sign * y, 0.3, within=Within.of([bounds, (-9, 9)])
+        found = together(
+            [Data(lambda a, b: a + b * x, sign * y, 0.3)], ["a", "b"], [sign, 1.0], within=Within.of([bounds, (-9, 9)])
         )
         assert not found.free[0]
         curvature = np.sum((1 - x * np.sum(x) / np.sum(x**2)) ** 2) / 0.3**2

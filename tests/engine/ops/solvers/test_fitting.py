@@ -12,7 +12,7 @@ import agrad.engine as ag
 
 pytest.importorskip("scipy")
 
-from agrad.engine.ops.solvers.fitting import fitted
+from agrad.engine.ops.solvers.fitting import Data, together
 
 PROBLEMS = sorted(Path(__file__).with_name("nist").glob("*.dat"))
 
@@ -46,7 +46,7 @@ def test_a_problem_of_nist_is_solved_from_both_starts(path):
     y, x, rows, text, rss = problem(path)
     names, model = known_model(rows, text, x)
     for start in (0, 1):
-        found = fitted(model, names, rows[:, start], y, None)
+        found = together([Data(model, y)], names, rows[:, start])
         assert not found.problem
         np.testing.assert_allclose(found.values, rows[:, 2], rtol=1e-9)
         is_exact = path.stem == "Lanczos1"  # but for 14 digits: of its residuals, float64 has three
@@ -61,7 +61,7 @@ def test_all_problems_are_there():
 
 def test_uncertainties_of_measurements_are_weights():
     x, y, sigma = np.arange(4.0), np.array([1.0, 3.1, 4.9, 7.2]), np.array([0.1, 0.1, 0.2, 0.4])
-    found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, sigma)
+    found = together([Data(lambda a, b: a + b * x, y, sigma)], ["a", "b"], [0.0, 1.0])
     values, covariance = np.polyfit(x, y, 1, w=1 / sigma, cov="unscaled")
     np.testing.assert_allclose(found.values, values[::-1], rtol=1e-12)
     np.testing.assert_allclose(found.covariance, covariance[::-1, ::-1], rtol=1e-12)
@@ -72,7 +72,7 @@ def test_uncertainties_of_measurements_are_weights():
 def test_a_model_may_be_the_solution_of_an_equation():
     times = np.linspace(0.0, 3.0, 9)
     y = 2 * np.exp(-0.7 * times)
-    found = fitted(lambda a, b: ag.ode(lambda t, y: -b * y, a, times), ["a", "b"], [1.0, 1.0], y, None)
+    found = together([Data(lambda a, b: ag.ode(lambda t, y: -b * y, a, times), y)], ["a", "b"], [1.0, 1.0])
     np.testing.assert_allclose(found.values, [2.0, 0.7], rtol=1e-8)
 
 
@@ -80,7 +80,7 @@ def test_data_in_pieces_are_fitted_as_a_whole():
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 5, 40_000)
     y = 2 * np.exp(-0.5 * x) + 0.1 * rng.standard_normal(len(x))
-    found = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 1.0], y, None)
+    found = together([Data(lambda a, b: a * ag.exp(-b * x), y)], ["a", "b"], [1.0, 1.0])
     slopes = np.column_stack([np.exp(-found.values[1] * x), -found.values[0] * x * np.exp(-found.values[1] * x)])
     residuals = found.values[0] * slopes[:, 0] - y
     assert np.abs(slopes.T @ residuals).max() < 1e-7
@@ -93,18 +93,18 @@ def test_parameters_that_are_not_determined_are_named():
     x = np.arange(6.0)
     names = ["a", "b", "c"]
     for y in (2 * x, 2 * x + np.sin(x)):  # without residuals, no uncertainty tells
-        found = fitted(lambda a, b, c: (a + b) * x + c, names, [1.0, 1.0, 1.0], y, None)
+        found = together([Data(lambda a, b, c: (a + b) * x + c, y)], names, [1.0, 1.0, 1.0])
         assert found.problem == "the data do not determine a and b: very different values fit as well"
-        found = fitted(lambda a, b, c: a * x + b + 0 * c, names, [1.0, 1.0, 1.0], y, None)
+        found = together([Data(lambda a, b, c: a * x + b + 0 * c, y)], names, [1.0, 1.0, 1.0])
         assert found.problem == "the data do not determine c: very different values fit as well"
 
 
 def test_what_does_not_converge_says_so():
     x = np.arange(6.0)
     y = np.array([1.0, 2.0, 1.5, 2.5, 2.0, 3.0])
-    same = fitted(lambda a, b: a + b + 0 * x, ["a", "b"], [1.0, 1.0], y, None)
+    same = together([Data(lambda a, b: a + b + 0 * x, y)], ["a", "b"], [1.0, 1.0])
     assert "determine" in same.problem
-    far = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 300.0], y, None)
+    far = together([Data(lambda a, b: a * ag.exp(-b * x), y)], ["a", "b"], [1.0, 300.0])
     assert far.problem
 
 
@@ -116,7 +116,7 @@ def test_what_does_not_converge_says_so():
     ],
 )
 def test_a_model_that_cannot_be_fitted_is_refused(model, start, message):
-    assert refuses(lambda: fitted(model, ["a"], start, np.arange(4.0), None)).message == message
+    assert refuses(lambda: together([Data(model, np.arange(4.0))], ["a"], start)).message == message
 
 
 def test_points_must_be_more_than_parameters():
@@ -124,12 +124,12 @@ def test_points_must_be_more_than_parameters():
         with pytest.raises(
             ag.AgradError, match=rf"fit: {count} points? for 2 parameters: uncertainties need more points"
         ):
-            fitted(lambda a, b, n=count: a + b * np.arange(n), ["a", "b"], [1.0, 1.0], np.ones(count), None)
+            together([Data(lambda a, b, n=count: a + b * np.arange(n), np.ones(count))], ["a", "b"], [1.0, 1.0])
 
 
 def test_a_start_without_any_slope_is_refused_or_said():
     x = np.arange(6.0) * 1000
-    far = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [400.0, 30.0], 500 * np.exp(-1e-4 * x), None)
+    far = together([Data(lambda a, b: a * ag.exp(-b * x), 500 * np.exp(-1e-4 * x))], ["a", "b"], [400.0, 30.0])
     assert far.problem
 
 
@@ -139,7 +139,7 @@ def test_a_large_fit_is_that_of_all_points(scale):
     x = rng.uniform(0, 5, 30_000)
     y = scale * (2 * np.exp(-0.5 * x) + 0.1 * rng.standard_normal(len(x)))
     y[:3] += scale * 500  # outliers that a sample is not likely to have
-    found = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [scale, 1.0], y, None)
+    found = together([Data(lambda a, b: a * ag.exp(-b * x), y)], ["a", "b"], [scale, 1.0])
     assert not found.problem
     model = found.values[0] * np.exp(-found.values[1] * x)
     slopes = np.stack([model, -x * model])
@@ -150,5 +150,5 @@ def test_a_large_fit_is_that_of_all_points(scale):
 def test_an_ill_conditioned_fit_has_all_digits():
     x = np.linspace(1000.0, 1001.0, 50)
     y = 3 - 0.002 * x + 1e-7 * (x - 1000.3) ** 2
-    found = fitted(lambda a, b, c: a + b * x + c * (x - 1000.3) ** 2, list("abc"), [0.0, 0.0, 0.0], y, None)
+    found = together([Data(lambda a, b, c: a + b * x + c * (x - 1000.3) ** 2, y)], list("abc"), [0.0, 0.0, 0.0])
     np.testing.assert_allclose(found.values, [3, -0.002, 1e-7], rtol=1e-6)

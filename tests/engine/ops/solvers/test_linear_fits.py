@@ -9,7 +9,7 @@ from rows import each
 pytest.importorskip("scipy")
 
 import agrad.engine as ag
-from agrad.engine.ops.solvers.fitting import Data, fitted, together
+from agrad.engine.ops.solvers.fitting import Data, together
 
 FOLDER = Path(__file__).with_name("nist_linear")
 DIGITS = {"Longley": 10, "Filip": 7}  # of the others: 9
@@ -44,8 +44,8 @@ def test_a_linear_problem_of_nist_is_solved(row):
     columns, y = data(name)
     values, deviations = np.array(parameters.split(), dtype=float).reshape(-1, 2).T
     names = [f"b{place}" for place in range(len(values))]
-    found = fitted(
-        lambda *b: sum(one * x for one, x in zip(b, columns, strict=True)), names, [0.0] * len(names), y, None
+    found = together(
+        [Data(lambda *b: sum(one * x for one, x in zip(b, columns, strict=True)), y)], names, [0.0] * len(names)
     )
     assert not found.problem, name
     digits = DIGITS.get(name, 9)
@@ -61,8 +61,8 @@ def test_data_of_different_weights_and_other_models_are_not_refined_as_if_they_w
     rows, weights = np.vstack([np.stack([np.ones(6), x], axis=1), [0.0, 1.0]]), np.array([10.0] * 6 + [100.0])
     expected = np.linalg.lstsq(rows * weights[:, None], np.append(y, 1.0) * weights)[0]
     np.testing.assert_allclose(found.values, expected, rtol=1e-12)
-    sine = fitted(lambda a, b: a + ag.sin(b) * x + 2.0, ["a", "b"], [0.0, 1.0], y / 10, None)
+    sine = together([Data(lambda a, b: a + ag.sin(b) * x + 2.0, y / 10)], ["a", "b"], [0.0, 1.0])
     line = np.polyfit(x, y / 10 - 2.0, 1)[::-1]
     np.testing.assert_allclose([sine.values[0], np.sin(sine.values[1])], line, rtol=1e-11)
-    shifted = fitted(lambda a, b: a + b * x + 2.0, ["a", "b"], [0.0, 1.0], y, None)
+    shifted = together([Data(lambda a, b: a + b * x + 2.0, y)], ["a", "b"], [0.0, 1.0])
     np.testing.assert_allclose(shifted.values, np.polyfit(x, y - 2.0, 1)[::-1], rtol=1e-12)
