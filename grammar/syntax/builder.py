@@ -12,9 +12,9 @@ from math import inf
 from typing import Any, TypeAlias, get_args
 
 import agrad
+from agrad.engine import units
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Kind
-from agrad.engine.units import unit
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
@@ -264,7 +264,7 @@ class Builder:
             return self.of_helper(".written", parts, parts[0], s.String(word, span=place))
         if parts[2].type == "FORM":
             place = Span(self.source, place.end - len(word), place.end)
-            kind, known = ("form", FORMS) if parts[1] == "as" else ("unit", [*unit.names()])
+            kind, known = ("form", FORMS) if parts[1] == "as" else ("unit", [*units.unit.names()])
             raise syntax_error(kind, place, *suggest(word, known), word=word)
         Units.exist = True
         return s.Conversion(parts[0], word, span=self.span(parts[0], parts[2]))

@@ -18,7 +18,7 @@ EDGES = [
 ]  # fmt: skip
 # Sums of terms that cancel, and a product with a term that underflows: what is within 4 ulp is the term.
 CANCELLING = {"sinc", "sinc_derivative", "logaddexp", "gelu"}
-ELSEWHERE = "all any argmax argmin bessel_i bessel_j beta beta_slope beta_mixed comb digamma erfinv gamma gcd i0 i1 j0 j1 lbeta lcm lgamma log_softmax "
+ELSEWHERE = "all any argmax argmin bessel_i bessel_j beta beta_slope beta_mixed comb digamma direction erfinv gamma gcd i0 i1 j0 j1 lbeta lcm lgamma log_softmax "
 ELSEWHERE += "lower_middle perm softmax std upper_middle var "
 ELSEWHERE += "rgamma reciprocal_gamma_derivative bessel_ive bessel_kve "
 ELSEWHERE += "bessel_iv bessel_jv bessel_kv bessel_yv betainc_slope betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard"

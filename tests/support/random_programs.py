@@ -16,7 +16,7 @@ from rows import by_name, functions
 from transcript import sections
 
 import agrad.engine as ag
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import OPS, REQUIRED
 
 # Trees
 
@@ -71,14 +71,15 @@ def on_numbers():
             continue
         if not find_spec("scipy") and name in NEEDED and name != "sinc_derivative":
             continue
-        given = [NEEDED.get(name, {})]
+        is_complete = name in NEEDED or REQUIRED not in op.signature.attributes.values()
+        given = [NEEDED.get(name, {})] if is_complete else []
         given += [
             s[-1]
             for s in op.samples
             if isinstance(s[-1], dict) and not isinstance(s[0], list) and s[-1].keys() != NEEDED.get(name, {}).keys()
         ]
         required = [attribute for attribute in op.signature.attributes if attribute in ("axis", "mean")]
-        if required and name in ("centre", "lower_middle", "upper_middle", "squared_error"):
+        if required and name in ("centre", "lower_middle", "upper_middle", "projection", "squared_error"):
             given = [{required[0]: True}] if name == "squared_error" else []
         yield from ((name, attrs) for attrs in given)
 

@@ -66,7 +66,7 @@ erfcinv: Function = special(
 # recurrence is what its slope, -hazard*(x + hazard), makes of that.
 _FAR, _TERMS = -16.0, 14
 _SERIES = [1.0]
-for _ in range(1, _TERMS):
+for _term in range(1, _TERMS):
     _SERIES.append(-(2 * len(_SERIES) - 1) * _SERIES[-1] - sum(map(operator.mul, _SERIES, _SERIES[::-1])))
 
 

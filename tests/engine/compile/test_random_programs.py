@@ -51,7 +51,7 @@ def number(x):
 
 
 def test_every_operation_on_numbers_is_the_root_of_some_trees():
-    of_arrays_and_graphs = {"centre", "lower_middle", "upper_middle", "depends"}
+    of_arrays_and_graphs = {"centre", "lower_middle", "upper_middle", "projection", "depends"}
     lacking = {*SPECIAL} if find_spec("scipy") else {*SPECIAL, *NEEDED}
     on_floats = {name for name, op in OPS.items() if op.scalar is not None and op.total and not op.variadic}
     assert {name for name, _ in KINDS} >= on_floats - of_arrays_and_graphs - lacking
