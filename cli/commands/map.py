@@ -55,6 +55,9 @@ class Asked(arguments.Options):
         "--u", "NAME=U", "The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated."
     )
     reading: Reading = arguments.group(Reading)
+    units: bool = arguments.flag(
+        "--units", "Columns have the units at the ends of their names, as speed (m/s), mass [kg]: speed*mass."
+    )
     expressions: tuple[str, ...] = arguments.many(
         "-e", "NAME=EXPR", "A formula, and the column for it. May be repeated."
     )
@@ -163,6 +166,7 @@ def _ask(asked: Asked, found: dict[str, str], named: bool, data: str) -> Any:
         asked.where,
         _functions(asked.whole, data),
         asked.jacobian,
+        asked.units,
     )
 
 

@@ -273,6 +273,7 @@ class Fitted:
         nothing = np.zeros((len(found.names) + 1, 0))
         self.results = list(self.points(nothing, np.zeros(0), 1.0))
         self.paths = {name: (name,) for name in self.results}
+        self.heads = lambda: {name: name for name in self.results}
         self.columns, self.evaluation = bench.wanted.numbers, bench.model.evaluation
         self.evaluations = [formula.evaluation for formula in bench.formulas]
         bench.at(found.values)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass, field, fields
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, BinaryIO, TypeVar
 
 from agrad.cli.data.request import kept_rows
@@ -81,12 +81,16 @@ class Job:
     def write(self, stream: BinaryIO, table: Any, line: Reading | None) -> Tally:
         """Read, compute and write all rows of the table, or of a part of it. Raises AgradError."""
         tally = Tally()
-        output = WRITERS[self.form](stream, [*self.kept, *self.results], self.precision)
-        output.paths = {name: path for formula in self.formulas for name, path in formula.paths.items()}
+        output: Any = None
         parts = table.parts(self.wanted)
         pieces = ahead(lambda part: table.piece(part, self.wanted), parts, self.threads)
         try:
             computed = self._computed(pieces, table, tally, line)
+            computed = chain([*islice(computed, 1)], computed)  # after which the units of results are known
+            heads, paths = self._heads(), {name: x for formula in self.formulas for name, x in formula.paths.items()}
+            output = WRITERS[self.form](stream, [*self.kept, *[heads[name] for name in self.results]], self.precision)
+            units = {name: head.removeprefix(name) for name, head in heads.items()}
+            output.paths = {heads[name]: (*path[:-1], path[-1] + units[name]) for name, path in paths.items()}
             encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
             first = next(encoded, None)  # before anything is written, so that an error in it is the only output
             output.begin()
@@ -97,10 +101,15 @@ class Job:
                 message = f"{output.rows} of the {tally.written} rows in {table.path} were written: this is an error"
                 raise AgradError("file", f"{message} in agrad, and the output cannot be trusted")
         finally:
-            output.close()
+            if output is not None:
+                output.close()
             if line is not None:
                 line.clear()
         return tally
+
+    def _heads(self) -> dict[str, str]:
+        """The names of the results with their units."""
+        return {name: head for formula in self.formulas for name, head in formula.heads().items()}
 
     def _backend(self, asked: str) -> str:
         """The backend: for a large file machine code for all rows, where `auto` would change to that on the way."""
@@ -130,7 +139,7 @@ class Job:
                     tally.slow = next(filter(None, ways), "")
                 tally.written += piece.rows
             elif copied and not tally.written and nothing is None:
-                nothing = Rows(copied, dict.fromkeys(self.results, np.empty(0)), None)
+                nothing = Rows(copied, dict.fromkeys(self._heads().values(), np.empty(0)), None)
             if line is not None:
                 line.at(table.path, piece.done, table.total, tally.rows)
         if nothing is not None and not tally.written:
@@ -150,7 +159,8 @@ class Job:
             results, bad = formula.of(piece)
             found |= results
             piece.bad = bad
-        return {name: found[name] for name in self.results}, piece.bad
+        heads = self._heads()
+        return {heads[name]: found[name] for name in self.results}, piece.bad
 
 
 class Reading(Progress):

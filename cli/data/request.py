@@ -17,8 +17,11 @@ from agrad.cli.arguments.expression import noted
 from agrad.cli.data.writers import BINARY
 from agrad.cli.main import typed
 from agrad.engine.compile.registry import AUTO
+from agrad.engine.core.graph import Units
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
+from agrad.engine.units.scale import Scale
+from agrad.engine.units.unit import of_header
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import derivative_name
@@ -41,6 +44,7 @@ class Asked:
     where: str | None = None
     whole: tuple[str, ...] = ()
     jacobian: bool = False  # whether all values come before all derivatives
+    units: bool | None = None  # whether headers have units; None where no unit is taken at all
 
     def __post_init__(self) -> None:
         """Refuse what does not go together. Raises click.UsageError."""
@@ -84,7 +88,7 @@ class Sessions:
 
     def read(self, text: str, word: str, by: str = "") -> Any:
         """A session for an expression, or for its derivative by a column."""
-        session = Rowwise()
+        session = Rowwise(self.ask.units is not None)
         if self.seed is not None:
             session.seed(self.seed)
         self.ends(session)
@@ -119,7 +123,16 @@ class Sessions:
         for session in everyone:
             session.whole_columns(ask.whole, calls)
         inner = [self._given(session) for _, session in calls.values()]
-        for session in [*everyone, *inner, *([self.where] if self.where else [])]:
+        each = [*everyone, *inner, *([self.where] if self.where else [])]
+        names = {*table.known(), *[of_header(name)[0] for name in table.names]}
+        if ask.units is not None and any([ask.units, *[session.is_measured(names) for session in each]]):
+            if calls:
+                raise AgradError("unit", "--whole takes numbers without units")
+            table.measured()
+            Units.exist = True
+            for session in each:
+                session.measured = True
+        for session in each:
             session.name_columns(table.quoted())
         where = RowFormula(table, self.where, "where") if self.where is not None else None
         of_columns = {text: (name, RowFormula(table, inside, text)) for text, (name, inside) in calls.items()}
@@ -179,6 +192,9 @@ class RowFormula:
             table.require(self.used[name], span)
         self.uncertain = {name: self._uncertainty(name, text) for name, text in uncertain.items()}
         self.parts = dict(zip(wrt, parts, strict=False))
+        if session.measured:
+            for one in (session, *parts):
+                one.scales |= {name: Scale(of_header(column)[1]) for name, column in self.used.items()}
         self.pairs = list(product(wrt, wrt) if full else combinations_with_replacement(wrt, 2)) if parts else []
         self.slopes = [self._derivative((name,), named) for name in wrt]
         self.seconds = [self._derivative(pair, named) for pair in self.pairs]
@@ -204,11 +220,24 @@ class RowFormula:
         if text.startswith("@"):
             column: str = self.table.spelled(text[1:])
             self.table.require_each([column])
+            own, unit = (of_header(one)[1] for one in (column, self.used[name]))
+            if self.session.measured and own is not None and own != unit:
+                raise AgradError("unit", f"--u {name}={text}: {column} has another unit than {self.used[name]}")
             return column
         with suppress(ValueError):
             if float(text) >= 0.0:
                 return float(text)
         raise AgradError("domain", f"--u {name}={text}: {UNCERTAIN}, or @ and a column")
+
+    def heads(self) -> dict[str, str]:
+        """The names of the results with their units, which are known once a row was computed."""
+        scales, up = self.session.scales, self.session.result
+        if self.session.measured and up.unit is None:
+            with suppress(AgradError):
+                self.session.alone(list(self.used), [1.0] * len(self.used), ())
+        by = [(), *[(name,) for name in self.shown], *self.pairs, ()]
+        below = [[scales.get(name, Scale()) for name in names] for names in by]
+        return {name: up.named(name, *each) for name, each in zip(self.results, below, strict=False)}
 
     @property
     def columns(self) -> list[str]:

@@ -116,7 +116,7 @@ def _value(value: Any, settings: results.Settings, nonfinite: dict[str, str]) ->
     try:
         u = results.uncertainty_of(value)
         if Units.exist and (unit := agrad.engine.units.quantity.unit_of(value)) is not None:
-            u = None if u is None else u / float(unit.factor)
+            u = None if u is None else agrad.engine.units.quantity.in_unit(u, unit, is_difference=True)
             value = agrad.engine.units.quantity.in_unit(value.value, unit)
             more = {} if u is None else {"u": plain(u, "u", nonfinite)}
             return {"value": plain(value, "value", nonfinite), **more, "unit": unit.text}

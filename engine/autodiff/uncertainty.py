@@ -172,7 +172,7 @@ def follow(leaves: Sequence[Tensor], y: Any, gain: Any) -> None:
         slopes = gain @ found.slopes(y)
         for leaf, rows in zip(leaves, np.split(slopes, np.cumsum([x.size for x in leaves[:-1]])), strict=True):
             u, dof = np.reshape(found.combined(rows), leaf.shape), min(map(found.effective, rows))
-            leaf.node.extra = _copied(leaf.node.extra, uncertain(leaf.detach(), coerce(u), dof).node.extra)
+            leaf.node.extra = _copied(leaf.node.extra, uncertain(leaf.value, coerce(u), dof).node.extra)
         _descend([x.node for x in leaves], found, slopes)
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from agrad.engine.errors import AgradError, Hint, Label, MissingFile, NamedColumns, Origin, OtherForm, UnknownColumn
 from agrad.engine.extras import extra
 from agrad.engine.text import as_name
+from agrad.engine.units.unit import of_header
 from agrad.engine.values import np
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
@@ -106,6 +107,15 @@ class Table:
         if name in self.names and name != found:
             raise AgradError("name", f"{self.path} already has a column {name}: give {column} another name")
         self.aliases[name] = found
+
+    def measured(self) -> None:
+        """Let expressions call columns such as `speed (m/s)` by the names before their units. Raises AgradError."""
+        names = [of_header(name)[0] for name in self.names]
+        self.aliases |= {
+            name: header
+            for name, header in zip(names, self.names, strict=True)
+            if names.count(name) == 1 and name not in self.aliases
+        }
 
     def spelled(self, name: str) -> str:
         """The column that a name of the language refers to: the one of that name, or else the only one like it."""

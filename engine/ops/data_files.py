@@ -290,19 +290,21 @@ def _is_npy(path: Path) -> bool:
         return False  # the reader of its rows raises the error
 
 
-@composed(signature=f"path; columns=None, {_FORM}", derivative=NONE, example="")
-def load_csv(path: Any, columns: Any, **form_of: Any) -> tables.Table:
+@composed(signature=f"path; columns=None, {_FORM}, units=False", derivative=NONE, example="")
+def load_csv(path: Any, columns: Any, units: Any, **form_of: Any) -> tables.Table:
     """The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and t[0] is
     not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; t.columns are the
     names, tensor(t) is the matrix of all columns. A column whose first entry is no number holds texts. columns: the
-    name of a column, or its number from 0, or several of these. delimiter, decimal: found in the file, if not given;
-    comments: "none" if lines that begin with # are rows; skip: lines to skip; header: whether the first row has the
-    names, which must be said where it has numbers too; na: "NA", or several such texts, for missing numbers, which
-    become nan; encoding: of a text that is not UTF-8. It reads .gz, .zst, .jsonl, .arrow and .parquet files, and
-    folders of them, too.
+    name of a column, or its number from 0, or several of these. units: whether columns such as "speed (m/s)" have the
+    units at the ends of their names, and are called what is before: t.speed. delimiter, decimal: found in the file,
+    if not given; comments: "none" if lines that begin with # are rows; skip: lines to skip; header: whether the first
+    row has the names, which must be said where it has numbers too; na: "NA", or several such texts, for missing
+    numbers, which become nan; encoding: of a text that is not UTF-8. It reads .gz, .zst, .jsonl, .arrow and .parquet
+    files, and folders of them, too.
     """
     form = _form("load_csv", **form_of)
-    return _table(existing("load_csv", path, folders=True), _columns_of("load_csv", columns), form)
+    table = _table(existing("load_csv", path, folders=True), _columns_of("load_csv", columns), form)
+    return tables.measured(table) if truth_of("load_csv", "units", units) else table
 
 
 def load_matrix(path: str) -> Tensor:

@@ -195,6 +195,16 @@ def _operator(name: str) -> Callable[..., Any]:
     return call
 
 
+def measured(table: Table) -> Table:
+    """A table whose columns have the units at the ends of their names: see `of_header`. Raises AgradError."""
+    names, columns = [*table._names], [*table._columns]
+    for place, one in enumerate(columns):
+        name, unit = units.unit.of_header(names[place])
+        if unit is not None and isinstance(one, Tensor):
+            names[place], columns[place] = name, units.quantity.of_unit(one, unit)
+    return Table(names, columns, table._source)
+
+
 # Parts
 
 

@@ -59,7 +59,7 @@ def closed_over(
             _check_effects(what, elsewhere, log)
         same = _from_outside(y, {x.node for x in xs}, began, is_deep)
         if Units.exist and not has_units:
-            units.quantity.plain_only([y, *same], what)
+            units.quantity.plain_only([y], what)
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
         example = joined([vector_of(flat(x)) for x in same]) if same else np.zeros(0)
         given = entered(example)
@@ -144,7 +144,7 @@ class Parts:
 
     def __init__(self, value: Any, is_rows: bool = False) -> None:
         self.value = value
-        self.leaves = [operand(x) for x in _leaves(value)]
+        self.leaves = [operand(x) for x in leaves_of(value)]
         self.whole = [shape_of(x) if not isinstance(x, Tensor) else x.shape for x in self.leaves]
         if is_rows and () in self.whole:
             raise AgradError("shape", "scan: rows are along the first axis of an array, and this is a number")
@@ -178,13 +178,14 @@ def flat(x: Any) -> Any:
     return FUNCTIONS["reshape"].call(x, (-1,))
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves_of(value: Any) -> Iterator[Any]:
+    """The numbers and arrays in a value, in tuples and dicts of each other."""
     if isinstance(value, dict):
         for key in sorted(value, key=str):
-            yield from _leaves(value[key])
+            yield from leaves_of(value[key])
     elif isinstance(value, tuple):
         for one in value:
-            yield from _leaves(one)
+            yield from leaves_of(one)
     elif value is not None:
         yield value
 

@@ -12,23 +12,26 @@ and keeps only the states; the rest of an iteration is computed again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cached_property
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, iterate, stepped
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
 from agrad.engine.core.context import afford, current
+from agrad.engine.core.graph import Units
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.closed import Parts, closed_over, filled, flat, joined, settled, vector_of
+from agrad.engine.program.closed import Parts, closed_over, filled, flat, joined, leaves_of, settled, vector_of
 from agrad.engine.program.ir import Program, Step, key, optimised, unchecked
 from agrad.engine.program.trace import extract, inlined, placeholders
-from agrad.engine.values import Array, describe, format_shape, np, size_of, whole
+from agrad.engine.values import Array, describe, format_shape, np, shape_of, size_of, whole
 
 _PAIRWISE = 8  # entries, from which on numpy sums up several at once
 _MOST = 10_000  # instructions of a body of numbers
@@ -212,20 +215,33 @@ def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> 
     examples = [vector_of(first.packed()), vector_of(data.packed())[: data.size]]
     result: list[Parts] = []
 
+    given_rows = [x if len(shape_of(x)) > 1 else [x] for x in data.leaves]
+    known = units.function.Function(*first.leaves, *given_rows) if Units.exist else None
+
     def called(state: Tensor, row: Tensor) -> Tensor:
-        both = _new_state(f(first.unpacked(state), data.unpacked(row)), first)
+        given = first.unpacked(state), data.unpacked(row)
+        with known.given([*leaves_of(given)]) if known is not None else nullcontext():
+            both = _new_state(f(*given), first)
+        if known is not None:
+            for before, x in zip(known.arguments, both[0].leaves, strict=False):
+                known.agree(before, known.work.quantity(x), "scan: the state is {}, and the new state {}")
         result.append(both[1])
         made = joined([one.packed() for one in both])
         return made if isinstance(made, Tensor) else tensor(made)
 
-    closed = closed_over("scan", called, examples, ("state", "row"), "in another iteration")
+    has_units = known is not None
+    closed = closed_over("scan", called, examples, ("state", "row"), "in another iteration", has_units=has_units)
     sizes = Sizes(first.size, data.size, len(closed.example), result[0].size, 0)
     body = Body(settled("scan", closed.program), sizes, (examples[0], examples[1], closed.example))
-    x = joined([first.packed(), data.packed(), *[flat(one) for one in closed.same]])
+    x = joined([units.quantity.bare(one) for one in (first.packed(), data.packed(), *map(flat, closed.same))])
     found = OPS["scanned"].call(x, body=body, count=turns)
     table = FUNCTIONS["reshape"].call(found[: turns * body.width], (turns, body.width))
-    last = first.unpacked(table[turns - 1, : first.size])
-    return last, result[0].unpacked(table[:, first.size :], turns)
+    both = first.unpacked(table[turns - 1, : first.size]), result[0].unpacked(table[:, first.size :], turns)
+    if known is None:
+        return both
+    every = [*known.arguments[: len(first.leaves)], *map(known.work.quantity, result[0].leaves)]
+    measured: tuple[Any, Any] = filled(both, map(known.of, leaves_of(both), every))
+    return measured
 
 
 def _turns(data: Parts, count: int | None) -> int:

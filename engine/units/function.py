@@ -6,39 +6,41 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agrad.engine.core.graph import Node
-from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.units.infer import Inference, Quantity
 from agrad.engine.units.quantity import ONE
-from agrad.engine.units.unit import named, times
+from agrad.engine.units.unit import named, si, times
 
 
 class Function:
     """The units of the arguments of a function, and of its result.
 
-    `given`: for each argument, values that are in its unit; of none, it is unknown, and follows from the function.
-    `is_one`: the entries of the result have one unit.
+    `given`: for each argument, its value, or a list of values that are in its unit; of none, it is unknown, and follows
+    from the function. An array may have entries of different units.
     A function that is called within another one adds its equations to those of that. Raises AgradError of kind `unit`.
     """
 
     result: Quantity
 
-    def __init__(self, *given: Sequence[Any], is_one: bool = True) -> None:
-        self.is_one = is_one
-        self.work = Inference.current()
-        self.arguments = [self._common(values) for values in given]
+    def __init__(self, *given: Any) -> None:
+        self.work = Inference.current(is_apart=True)
+        self.arguments = [self._common(x) if isinstance(x, list) else self.work.quantity(x) for x in given]
 
     def _common(self, values: Sequence[Any]) -> Quantity:
         found = self.work.unknown()
         for value in values:
             other = self.work.quantity(value)
-            if not self.work.equal(found.dim, other.dim):
-                words = [named(self.work.solid(one)) for one in (found, other)]
-                raise AgradError("unit", f"{words[0]} and {words[1]} are no places of one variable")
-            found = other if found.shown is None else found
+            self.agree(found, other, "{} and {} are no places of one variable")
+            found = next((one for one in other.apart if one.shown is not None), found) if found.shown is None else found
         return found
+
+    def agree(self, one: Quantity, other: Quantity, message: str) -> None:
+        """Let two values have the same units. Raises AgradError with what they are in the message."""
+        if not self.work.alike(one, other):
+            dims = [[self.work.solid(x) for x in found.apart] for found in (one, other)]
+            fixes = [Hint(f"({', '.join(si(dim).text or '1' for dim in dims[1])})   are the units that are needed")]
+            raise AgradError("unit", message.format(*[", ".join(map(named, each)) for each in dims]), fixes=fixes)
 
     @contextmanager
     def given(self, arguments: Sequence[Tensor]) -> Iterator[None]:
@@ -52,26 +54,25 @@ class Function:
             Inference.open.pop()
 
     def infer(self, y: Any) -> None:
-        """Infer what a call has given: of a list, each entry by itself where nothing is asked of all of them."""
-        node = getattr(y, "node", None)
-        if node is not None and node.op is OPS["stack"] and not self.is_one:
-            self.work.of([x for x in node.inputs if isinstance(x, Node)])
-        else:
-            self.result = self.work.quantity(y)
+        """Infer what a call has given."""
+        self.result = self.work.quantity(y)
 
     def of(self, value: Any, found: Quantity) -> Any:
         """A value of which this was inferred, such as an argument at which the result is zero."""
+        has_unit = any(map(self.work.solid, found.apart))
+        if not has_unit and not isinstance(value, Tensor):
+            return value
         x = value if isinstance(value, Tensor) else tensor(value)
         self.work.known[x.node] = found
-        if self.work.is_known(x.node):
-            x.node.recorded, x.node.unit = True, self.work.unit(x.node) if self.work.solid(found) else ONE
+        if self.work.is_known(found):
+            x.node.recorded, x.node.unit = True, self.work.unit(x.node) if has_unit else ONE
         return x
 
-    def of_any(self, entries: Tensor) -> None:
-        """A vector of numbers of different units, each in SI units, of which only a solver takes the entries."""
-        entries.node.unit = ONE
-
-    def product(self) -> Quantity:
-        """That of an integral: of the result times the argument."""
-        x, y = self.arguments[0], self.result
-        return Quantity(times((x.dim, 1), (y.dim, 1)), None, times((y.symbols, 1), (x.symbols, 1)))
+    def times(self, one: Quantity, power: int) -> Quantity:
+        """That of another value, times a power of that of the first argument: 1 for an integral, -1 for a slope."""
+        x = self.arguments[0]
+        apart = [
+            Quantity(times((y.dim, 1), (x.dim, power)), None, times((y.symbols, 1), (x.symbols, power)))
+            for y in one.apart
+        ]
+        return apart[0] if not one.entries else one._replace(entries=tuple(apart))

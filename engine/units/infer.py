@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any, ClassVar, NamedTuple
 
 from agrad.engine.core.graph import Node, by_seq
 from agrad.engine.errors import AgradError, Hint, Instead, Label
 from agrad.engine.units.rules import rule_of
-from agrad.engine.units.unit import NAMED, Powers, Unit, find, named, read, si, spelled, times
-from agrad.engine.values import Value, np
+from agrad.engine.units.unit import NAMED, Powers, Unit, find, named, of_entries, read, si, spelled, times
+from agrad.engine.values import Value, np, shape_of
 
 _NONE: Powers = {}
 
@@ -31,19 +32,35 @@ class Quantity(NamedTuple):
     shown: Unit | None
     symbols: Powers
     weight: Fraction = Fraction(0)
+    entries: tuple[Quantity, ...] = ()  # of an array: those along the last axis, where they have units of their own
+
+    @property
+    def apart(self) -> tuple[Quantity, ...]:
+        """That of each entry, or of all."""
+        return self.entries or (self,)
+
+
+_NUMBER = Quantity(_NONE, None, _NONE)
+
+
+def _of_unit(unit: Unit) -> Quantity:
+    if unit.zero is not None:
+        return Quantity(unit.dim, unit, {"K": Fraction(1)}, Fraction(1))
+    return Quantity(unit.dim, unit, unit.symbols, entries=tuple(map(_of_unit, unit.entries)))
 
 
 class Inference:
-    """The units of the nodes behind some values."""
+    """The units of the nodes behind some values. `is_apart`: numbers of different units may be put in one array."""
 
     open: ClassVar[list[Inference]] = []  # of the functions that are being called
 
     @classmethod
-    def current(cls) -> Inference:
+    def current(cls, is_apart: bool = False) -> Inference:
         """That of the function which is being called, or else a new one."""
-        return cls.open[-1] if cls.open else cls()
+        return cls.open[-1] if cls.open else cls(is_apart)
 
-    def __init__(self) -> None:
+    def __init__(self, is_apart: bool = False) -> None:
+        self.is_apart = is_apart
         self.known: dict[Node, Quantity] = {}
         self._solved: dict[int, Mapping[Any, Fraction]] = {}  # unknowns that were eliminated
         self._count = 0
@@ -69,6 +86,12 @@ class Inference:
             return True
         return not apart
 
+    def alike(self, a: Quantity, b: Quantity) -> bool:
+        """Let two values have the same dimension, entry by entry; whether they can."""
+        count = max(len(a.apart), len(b.apart))
+        pairs = [x.apart * (1 if x.entries else count) for x in (a, b)]
+        return len({*map(len, pairs)}) == 1 and all(self.equal(x.dim, y.dim) for x, y in zip(*pairs, strict=True))
+
     def of(self, nodes: Iterable[Node]) -> None:
         """Infer over the nodes behind these. Raises AgradError of kind `unit` at the first that cannot be."""
         for node in behind(nodes, self.known):
@@ -85,15 +108,64 @@ class Inference:
     def _of_node(self, node: Node) -> Quantity:
         unit = node.unit
         if unit is not None:
-            if unit.zero is not None:
-                return Quantity(unit.dim, unit, {"K": Fraction(1)}, Fraction(1))
-            return Quantity(unit.dim, unit, unit.symbols)
+            return _of_unit(unit)
         if node.op is None or not node.inputs:
             is_lost = node.op is not None or (node.storage is not None and node.storage.roots)
             return self.unknown() if is_lost else self._of_value(node.value)
         operands = [self.known[x] if isinstance(x, Node) else self._of_value(x) for x in node.inputs]
+        found = self._of_entries(node, operands)
+        return found or self._by_rule(node, [self._alone(node, x) for x in operands])
+
+    def _of_entries(self, node: Node, operands: Sequence[Quantity]) -> Quantity | None:
+        """What is known of a result whose entries have units of their own; None where all have to have one."""
+        op, has_entries = node.op, any(x.entries for x in operands)
+        assert op is not None
+        if has_entries and op.reach == "pointwise":
+            count = max(len(x.entries) for x in operands)
+            each = zip(*[x.apart * (1 if x.entries else count) for x in operands], strict=True)
+            return self._gathered([self._by_rule(node, one) for one in each])
+        if op.name not in _MOVED or not (has_entries or (self.is_apart and op.name in ("stack", "concat"))):
+            return None
+        # What moves entries moves their numbers in the same way.
+        pool, shapes = (
+            [one for x in operands for one in x.apart],
+            [x.shape if isinstance(x, Node) else shape_of(x) for x in node.inputs],
+        )
+        first = accumulate([len(x.apart) for x in operands], initial=0)
+        numbers = [
+            np.broadcast_to(start + (np.arange(len(x.entries)) if x.entries else 0), shape)
+            for start, shape, x in zip(first, shapes, operands, strict=False)
+        ]
+        moved = np.asarray(op.array(*numbers, **(node.attrs or {})))
+        entries = []
+        for column in np.reshape(moved, (-1, moved.shape[-1] if moved.ndim else 1)).T:
+            entry, *others = [pool[int(place)] for place in np.unique(column)] or [self.unknown()]
+            if not all(self.alike(entry, other) for other in others):
+                return None
+            entries.append(entry)
+        return self._gathered(entries) if entries else None
+
+    def _gathered(self, entries: Sequence[Quantity]) -> Quantity:
+        """Entries in one array: of one unit, or of their own."""
+        dims = [self.reduced(x.dim) for x in entries]
+        if dims.count(dims[0]) < len(dims):
+            return Quantity({"": Fraction(1)}, None, _NONE, entries=tuple(entries))
+        return next((x for x in entries if x.shown is not None), entries[0])
+
+    def _alone(self, node: Node, found: Quantity) -> Quantity:
+        """What is known of an operand that has to have one unit."""
+        for before, other in pairwise(found.entries):
+            if not self.equal(before.dim, other.dim):
+                words = [named(self.solid(x)) for x in (before, other)]
+                message = f"{words[0]} and {words[1]} cannot {_done(node)}"
+                raise _at(node, AgradError("unit", message, labels=[Label(node.origin, "here")]))
+        return self._gathered(found.apart)
+
+    def _by_rule(self, node: Node, operands: Sequence[Quantity]) -> Quantity:
+        """What the rule of an operation tells."""
+        assert node.op is not None
         letters, powers = rule_of(node.op, node.inputs, node.attrs or {})
-        bound: dict[str, Quantity] = {"1": Quantity(_NONE, None, _NONE)}
+        bound: dict[str, Quantity] = {"1": _NUMBER}
         for place, (letter, found) in enumerate(zip(letters, operands, strict=True)):
             first = bound.setdefault(letter, found)
             if letter != "-" and not self.equal(first.dim, found.dim):
@@ -109,9 +181,12 @@ class Inference:
     def _of_value(self, value: Value | None) -> Quantity:
         """A number has no unit, but for 0, inf and nan, which may have any."""
         if type(value) is float:
-            return Quantity(_NONE, None, _NONE) if value and isfinite(value) else self.unknown()
+            return _NUMBER if value and isfinite(value) else self.unknown()
         entries = np.asarray(0.0 if value is None else value)
-        return Quantity(_NONE, None, _NONE) if np.any(np.isfinite(entries) & (entries != 0.0)) else self.unknown()
+        is_free = ~np.isfinite(entries) | (entries == 0.0)
+        if self.is_apart and entries.ndim == 1 and is_free.any():
+            return self._gathered([self.unknown() if one else _NUMBER for one in is_free])
+        return self.unknown() if is_free.all() else _NUMBER
 
     def _weighed(self, node: Node, operands: Sequence[Quantity], found: Quantity) -> Quantity:
         """How often the origin of °C is in a result; the sum of two temperatures is refused."""
@@ -138,13 +213,15 @@ class Inference:
 
     # Results
 
-    def is_known(self, node: Node) -> bool:
+    def is_known(self, found: Quantity) -> bool:
         """Whether no unknown is left in the dimension of a value."""
-        return not any(type(name) is int for name in self.reduced(self.known[node].dim))
+        return not any(type(name) is int for x in found.apart for name in self.reduced(x.dim))
 
     def unit(self, node: Node) -> Unit:
         """The unit that a value is shown in. Raises AgradError where it is no single temperature, such as 2*20 °C."""
-        found = self.known[node]
+        return of_entries([self._unit(node, found) for found in self.known[node].apart])
+
+    def _unit(self, node: Node, found: Quantity) -> Unit:
         dim = self.solid(found)
         if found.weight not in (0, 1):
             scale = found.shown.text if found.shown is not None else ""
@@ -198,13 +275,12 @@ class Inference:
     def _misfit(self, node: Node, letters: Sequence[str], operands: Sequence[Quantity], place: int) -> AgradError:
         """The error for an operand whose unit does not fit the operation."""
         assert node.op is not None
-        what, first, last = node.op.name, letters.index(letters[place]), operands[place]
+        first, last = letters.index(letters[place]), operands[place]
         if letters[place] == "1":
             return self._not_a_number(node, place, last)
         pair = [operands[first], last]
         words = [named(self.solid(x)) for x in pair]
-        done = _DONE.get(what, f"go together in {what}")
-        message = f"{words[0]} and {words[1]} cannot {done}"
+        message = f"{words[0]} and {words[1]} cannot {_done(node)}"
         labels = [Label(node.origin, "here")]
         for at, quantity in zip((first, place), pair, strict=True):
             labels.append(Label(_origin(node, at), f"{_text(node, at)} {self.text(quantity)}"))
@@ -223,6 +299,8 @@ _MOVED_ALIKE = frozenset(
     "upper_middle median windows where maximum minimum clip concat stack entries_at put_at take_along put_along "
     "index_put".split()
 )
+# What only moves entries.
+_MOVED = frozenset("expand reshape permute swap transpose flip roll getitem concat stack".split())
 _DONE = {
     "add": "be added",
     "sub": "be subtracted",
@@ -230,6 +308,11 @@ _DONE = {
     **dict.fromkeys(["maximum", "minimum", "clip"], "be compared"),
     **dict.fromkeys(["concat", "stack"], "be in one array"),
 }
+
+
+def _done(node: Node) -> str:
+    name = node.op.name  # type: ignore[union-attr]
+    return _DONE.get(name, f"go together in {name}")
 
 
 def _at(node: Node, error: AgradError) -> AgradError:

@@ -53,6 +53,22 @@ def of_unit(value: Any, unit: Unit | None) -> Tensor:
     return made
 
 
+def bare(x: Any) -> Any:
+    """Numbers in SI units without these, with their graph: for a solver, which gives its results the units."""
+    if not Units.exist or not isinstance(x, Tensor):
+        return x
+    copy = OPS["clone"].call(x)
+    copy.node.unit = ONE
+    return copy
+
+
+def like(number: Value, other: Tensor) -> Tensor:
+    """A number in SI units, as one of the unit of another value."""
+    made = tensor(number)
+    keep(other.node, made.node)
+    return made
+
+
 def measured(value: Any, u: Any) -> tuple[Any, Any, Unit | None]:
     """A value and its uncertainty as numbers, with the unit; as they are, where the value was computed or has a name.
 
@@ -101,10 +117,16 @@ def to_si(value: Value, unit: Unit) -> Value:
     return unit.to_si(value) if type(value) is float else (value + float(unit.zero or 0)) * float(unit.factor)
 
 
-def in_unit(value: Value, unit: Unit | None) -> Value:
-    """Numbers in SI units as numbers of a unit; as they are without one."""
+def in_unit(value: Value, unit: Unit | None, is_difference: bool = False) -> Value:
+    """Numbers in SI units as numbers of a unit; as they are without one. Of a difference, without a scale's zero."""
+    if unit is not None and is_difference:
+        unit = unit._replace(zero=None)
     if unit is not None and type(value) is float:
         return unit.of_si(value)
+    if unit is not None and unit.entries:
+        columns = np.moveaxis(np.asarray(value), -1, 0)
+        pairs = zip(columns, unit.entries, strict=True)
+        return np.stack([np.asarray(in_unit(column, one, is_difference)) for column, one in pairs], axis=-1)
     if unit is None or (unit.factor == 1 and not unit.zero):
         return value
     return np.reshape([unit.of_si(x) for x in np.ravel(value).tolist()], shape_of(value))
@@ -133,7 +155,10 @@ def infer(nodes: Sequence[Node]) -> list[Unit | None]:
 
 
 def checked(nodes: Iterable[Node], kept: Iterable[Node]) -> None:
-    """Check the units behind some nodes, and remember those of others. Raises AgradError of kind `unit`."""
+    """Check the units behind some nodes, and remember those of others. Raises AgradError of kind `unit`.
+
+    The former are of numbers that were looked at, such as where a search begins, which may have units of their own.
+    """
     work, kept = Inference(), list(kept)
     for node in kept:
         lost = [leaf for leaf in alive(roots_of(node)) if leaf.unit is not None] if node.op is None else []
@@ -142,9 +167,10 @@ def checked(nodes: Iterable[Node], kept: Iterable[Node]) -> None:
             message = f"{name} was computed from {lost[0].spell()} without recording, so that its unit is not known"
             labels, fixes = [Label(node.origin)] if node.origin else [], [Hint("compute it outside no_grad")]
             raise AgradError("unit", message, labels=labels, fixes=fixes)
-    work.of([*nodes, *kept])
+    Inference(is_apart=True).of(nodes)
+    work.of(kept)
     for node in kept:
-        if node.op is not None and node.unit is None and work.is_known(node):
+        if node.op is not None and node.unit is None and work.is_known(work.known[node]):
             node.unit = work.unit(node)
 
 
@@ -190,7 +216,7 @@ def alike(values: Sequence[Any]) -> None:
     work.of([x.node for x in values])
     for other in values[1:]:
         pair = [values[0].node, other.node]
-        if not work.equal(work.known[pair[0]].dim, work.known[pair[1]].dim):
+        if not work.alike(*[work.known[node] for node in pair]):
             one, two = (named(work.unit(node).dim) for node in pair)
             raise AgradError("unit", f"{one} and {two} cannot be compared")
 
@@ -245,6 +271,8 @@ def slopes(y: Tensor, xs: Sequence[Tensor]) -> Unit:
 
 def over(unit: Unit, units: Sequence[Unit]) -> Unit:
     """One unit over others, of which equal ones are one with a power."""
+    if any(one.entries for one in (unit, *units)):
+        raise AgradError("unit", "derivatives of values in different units are taken one by one", fixes=[Hint("y[0]")])
     unit, powers = unit._replace(zero=None), dict[str, list[Unit]]()
     for one in units:
         powers.setdefault(one.text, []).append(one._replace(zero=None))

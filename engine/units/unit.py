@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -27,13 +27,17 @@ _NUMBER = pattern(r"(pi|\d[\d.]*(?:e-?\d+)?)(?:/(pi|\d[\d.]*)(?![\w.]))?\s*")
 
 
 class Unit(NamedTuple):
-    """A unit. `symbols`: what it is written with; `zero`: the number of kelvins at its zero, None without an origin."""
+    """A unit. `symbols`: what it is written with; `zero`: the number of kelvins at its zero, None without an origin.
+
+    `entries`: of an array whose entries along the last axis have units of their own. Its dimension is like no other.
+    """
 
     symbols: Powers
     factor: Fraction
     dim: Powers
     zero: Fraction | None = None
     typed: str = ""
+    entries: tuple[Unit, ...] = ()
 
     @property
     def text(self) -> str:
@@ -94,7 +98,7 @@ def times(*terms: tuple[Powers, Fraction | int]) -> dict[str, Fraction]:
 def _rows() -> dict[str, tuple[str, str, bool]]:
     """By each name: its definition, the prefixes that it takes, and whether these are words."""
     found = {}
-    for line in TABLE.strip().splitlines():
+    for line in TABLE.splitlines():
         names, _, definition = line.partition(" = ")
         symbols, _, long = names.partition(";")
         for name in [*symbols.split(), *long.split()]:
@@ -191,6 +195,23 @@ def read(text: str) -> Unit:
     return Unit(symbols, factor, times(*[(unit.dim, power) for unit, power in units]), None, spelled(symbols))
 
 
+_HEADER = pattern(r"(.*\S)\s*(?:\((.+)\)|\[(.+)\])")
+
+
+def of_header(header: str) -> tuple[str, Unit | None]:
+    """The name and the unit of a column such as `speed (m/s)` or `mass [kg]`; the whole and None where that is no unit.
+
+    Raises AgradError of kind `unit` for a name of more than one unit.
+    """
+    found = _HEADER.fullmatch(header.strip())
+    try:
+        return (found[1], read(found[2] or found[3])) if found else (header, None)
+    except AgradError as error:
+        if "more than one unit" in error.message:
+            raise
+        return header, None
+
+
 def _parts(text: str) -> Iterator[tuple[str, Fraction]]:
     """The names with their powers."""
     place, sign, grouped = 0, 1, False
@@ -253,6 +274,14 @@ def si(dim: Powers) -> Unit:
 def _of_bases(dim: Powers) -> Unit:
     order = [*BASE.split(), *sorted(set(dim) - set(BASE.split()))]
     return Unit({name: dim[name] for name in order if name in dim}, Fraction(1), dim)
+
+
+def of_entries(units: Sequence[Unit]) -> Unit:
+    """The unit of an array whose entries along the last axis have these."""
+    if len({one.text for one in units}) == 1:
+        return units[0]
+    text = f"({', '.join(one.text or '1' for one in units)})"
+    return Unit({text: Fraction(1)}, Fraction(1), {text: Fraction(1)}, None, text, tuple(units))
 
 
 def quotient(above: Unit, below: Unit, order: int = 1) -> Unit:

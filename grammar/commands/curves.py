@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,9 +15,10 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.function import argument_names
 from agrad.engine.ops.solvers.functions import study_of, zeros_of
-from agrad.engine.values import format_number
+from agrad.engine.units.scale import Scale
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, functions, note_constants, path_of, show, studied
+from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import aside, number_in
 from agrad.grammar.commands.registry import Call, Session, command
 from agrad.grammar.results import Printed, Shown, Studied
@@ -39,7 +41,8 @@ def _study(session: Session, call: Call) -> None:
     example: study x^3 - 3*x for x in -3..3
     """
     path_of(call)
-    low, high = ends(call, "low", "high")
+    call, (x,), y = in_numbers(call, ("low", "high"))
+    low, high = ends(call, "low", "high", x)
     if len(call.values) != 1:
         raise call.wrong("arity", f"study: it is of one function, and here are {len(call.values)}")
     (closure,) = call.values
@@ -47,9 +50,11 @@ def _study(session: Session, call: Call) -> None:
     require_numbers(session, call, (low, high))
     with aside(session):
         found = studied(closure, low, high)
+    texts = x.text(), y.text(), y.text(x)
+    found = found._replace(units=texts) if any(texts) else found
     session.emit(Studied(found, "text", (*names, closure.__name__)))
     drawn = Call(call.node, call.values, {**call.options, "value": None}, call.names, call.span)
-    show(session, call, functions(session, drawn, [found]))
+    show(session, call, functions(session, drawn, [found], (x, y)))
 
 
 @command(operands=EXPRESSION)
@@ -61,17 +66,20 @@ def _area(session: Session, call: Call) -> None:
 
     example: area x, x^2 for x in 0..2
     """
-    low, high = ends(call, "low", "high")
+    measured, (axis,), _ = in_numbers(call, ("low", "high"))
+    low, high = ends(measured, "low", "high", axis)
     if len(call.values) > 2:
         message = f"area: it is between two curves, or one and the axis, and here are {len(call.values)}"
         raise call.wrong("arity", message)
     note_constants(session, call, call.values[0].definition.parameters)
 
-    require_numbers(session, call, (low, high))
+    require_numbers(session, measured, (low, high))
 
-    def gap(x: Any) -> Any:
-        above, *below = (as_array(closure(x)) for closure in call.values)
+    def difference(x: Any, closures: Sequence[Closure] = call.values) -> Any:
+        above, *below = (as_array(closure(x)) for closure in closures)
         return above - below[0] if below else above
+
+    gap = partial(difference, closures=measured.values)
 
     start, end = call.options["low"], call.options["high"]
     integral, size = FUNCTIONS["integral"].call, FUNCTIONS["abs"].call
@@ -84,14 +92,14 @@ def _area(session: Session, call: Call) -> None:
         flat = [(a, b) for a, b in curve.constant if not number_in(gap((a + b) / 2))]
         places, is_cut = [place.x for place in curve.places if "zero" in place.kinds], True
     if is_cut:
-        area = integral(lambda x: size(gap(x)), start, end)
+        area = integral(lambda x: size(difference(x)), start, end)
     else:
         each = zip(found, places, zeros.repeated, strict=True)
-        inside = [(place if is_repeated else x) for x, place, is_repeated in each if low < place < high]
-        area = sum(size(integral(gap, *pair)) for pair in pairwise([start, *inside, end]))
+        inside = [axis.of(place if is_repeated else x) for x, place, is_repeated in each if low < place < high]
+        area = sum(size(integral(difference, *pair)) for pair in pairwise([start, *inside, end]))
     met = [(x, x) for x in places if not any(a <= x <= b for a, b in flat)]
     said = (
-        "..".join(format_number(x, session.settings.precision) for x in sorted({*one})) for one in sorted([*flat, *met])
+        "..".join(axis.told(x, session.settings.precision) for x in sorted({*one})) for one in sorted([*flat, *met])
     )
     crossings = ", ".join(said)
     what = "the curves cross, or touch," if len(call.values) > 1 else "the curve meets the axis"
@@ -124,9 +132,14 @@ def _tangent(session: Session, call: Call) -> None:
     as typed: tangent f at 2, or tangent x^2 at 2
     example: tangent x^2 at 2
     """
-    place, settings = number_of("tangent", "the place", call.options["at"]), session.settings
-    function, name = _function(session, call)
-    text, what = call.operand(0).span.text, format_number(place, settings.precision)
+    x, y, settings = Scale(), Scale(), session.settings
+    place = number_of("tangent", "the place", x.numbers(as_array(call.options["at"])))
+    measured, name = _function(session, call)
+    text, what = call.operand(0).span.text, x.told(place, settings.precision)
+
+    def function(number: Any) -> Any:
+        return y.numbers(measured(x.of(number)))
+
     step = 1e-5 * max(abs(place), 1.0)
     with aside(session):
         value, slope = (number_in(one) or 0.0 for one in derivatives("tangent", function, place, 1))
@@ -136,11 +149,11 @@ def _tangent(session: Session, call: Call) -> None:
     if not math.isfinite(slope) or nearer > max(0.5 * near, 1e-6 * abs(slope)) or nearer != nearer:
         raise call.wrong("domain", f"tangent: {text} has no slope at {name} = {what}")
     meets = value - slope * place
-    steep, rest = (format_number(abs(x), settings.precision) for x in (slope, meets))
+    steep, rest = y.told(abs(slope), settings.precision, x), y.told(abs(meets), settings.precision)
     line = "-" * (slope < 0) + (name if steep == "1" else f"{steep}*{name}")
     line += f" {'-' if meets < 0 else '+'} {rest}" if meets else ""
-    session.emit(Printed(f"y = {line if slope else format_number(value, settings.precision)}"))
-    there = (format_number(x, settings.precision) for x in (value, slope))
+    session.emit(Printed(f"y = {line if slope else y.told(value, settings.precision)}"))
+    there = y.told(value, settings.precision), y.told(slope, settings.precision, x)
     session.emit(Printed("touches at {} = {}, where the value is {} and the slope {}".format(name, what, *there)))
 
 

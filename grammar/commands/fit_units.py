@@ -70,7 +70,7 @@ def scales_of(call: Call, asked: Any, starts: Mapping[str, Any], used: Sequence[
     """
     if not Units.exist:
         return Scales([None] * len(starts), [None] * len(asked.models))
-    known, examples = Function(*[()] * len(starts)), [1.0 if x is None else x for x in starts.values()]
+    known, examples = Function(*[[] for _ in starts]), [1.0 if x is None else x for x in starts.values()]
 
     def called(*xs: Any) -> Any:
         with known.given(xs):
@@ -119,7 +119,7 @@ def _required(
     how that is written which it has to agree with.
     """
     work, found = known.work, known.work.quantity(as_array(value))
-    if work.equal(found.dim, wanted.dim):
+    if work.alike(found, wanted):
         return found
     own, other = (work.solid(one) for one in (found, wanted))
     message, unit = f"fit: {said} {named(own)}, not {named(other)}", si(other).text

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os.path import splitext
+from typing import Any
 
-from agrad.engine import inspect, program
+from agrad.engine import inspect, program, units
 from agrad.engine.compile import export
 from agrad.engine.core.context import current
-from agrad.engine.core.graph import collect
+from agrad.engine.core.graph import Units, collect
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.engine.program.replay import forward
@@ -357,7 +358,7 @@ def _export(session: Session, call: Call) -> None:
 
     Writes d, as a function of the leaves behind it, or a function, as source code that needs no agrad: with its
     gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js,
-    .py or .ag; .tex are formulas in LaTeX.
+    .py or .ag; .tex are formulas in LaTeX. What it takes and gives are numbers of the units of the leaves and of d.
 
     to: the file, whose extension gives the language: .c, .js, .py, .ag or .tex
     hessian: also the second derivatives
@@ -371,7 +372,8 @@ def _export(session: Session, call: Call) -> None:
         fix, where = f'export {operand.span.text} to "{name}.c"', place.span if place is not None else call.span
         raise wrong("file", "export writes a file that ends in .c, .js, .py, .ag or .tex", where, fix)
     try:
-        text = language(_derived(session, call, 2 if "hessian" in call.options else 1), name, _remark(call))
+        derived, told = _derived(session, call, 2 if "hessian" in call.options else 1)
+        text = language(derived, name, _remark(call) + told)
     except AgradError as problem:
         problem.labels = problem.labels or [Label(operand.span)]
         raise
@@ -388,7 +390,8 @@ def _remark(call: Call) -> str:
     return f"{text} = {origin.text}" if origin is not None and hasattr(origin, "text") else text
 
 
-def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
+def _derived(session: Session, call: Call, order: int) -> tuple[export.derive.Derived, str]:
+    """A function with its derivatives, and in which units its arguments and its value are."""
     value = call.values[0]
     if isinstance(value, Closure):
         names = list(value.definition.parameters)
@@ -398,7 +401,7 @@ def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
             programs = export.derive.paths(value, examples, names)
         finally:
             session.emit = emit
-        return export.derive.derived(programs, examples, range(len(names)), order)
+        return export.derive.derived(programs, examples, range(len(names)), order), ""
     root = graphed(call, 0).node
     leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
     if not leaves:
@@ -406,8 +409,18 @@ def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
         raise AgradError("grad", message, fixes=[Hint("make a leaf with var, and compute it again")])
     given = [bare(node) for node in leaves]
     names = [f"x{place}" if not (node.name or "").isidentifier() else node.name for place, node in enumerate(leaves)]
-    traced = program.trace.extract([bare(root)], given, names)
-    return export.derive.derived(traced, [program.trace.plain(x) for x in given], range(len(leaves)), order)
+    traced, told = program.trace.extract([bare(root)], given, names), ""
+    examples: list[Any] = [*map(program.trace.plain, given)]
+    if Units.exist:
+        up, *scales = [units.scale.Scale(unit) for unit in units.quantity.infer([root, *leaves])]
+        examples = [units.quantity.shown(x)[0] for x in given]
+        with program.trace.placeholders(examples, range(len(leaves))) as xs:
+            (found,) = program.trace.inlined(traced, [one.of(x) for one, x in zip(scales, xs, strict=True)])
+            found.node.unit = up.unit
+            traced = program.trace.extract([up.numbers(found)], xs, names, None)
+        texts = [one.named(name) for one, name in zip([*scales, up], [*names, "value"], strict=True)]
+        told = f"; numbers are {', '.join(texts)}" if any(one.text() for one in (up, *scales)) else ""
+    return export.derive.derived(traced, examples, range(len(leaves)), order), told
 
 
 @command(operands=EXPRESSION, options={"wrt": Operands(others=True), "as": _FORMULAS})

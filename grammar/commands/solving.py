@@ -8,9 +8,10 @@ from itertools import chain
 from math import inf
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.autodiff.uncertainty import follow, sources
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.graph import collect
+from agrad.engine.core.graph import Units, collect
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
@@ -201,17 +202,21 @@ def _descend(session: Session, call: Call) -> None:
             raise AgradError("leaf", message, fixes=[fix if all(behind) else _made_leaf(name)])
     measured = sources(loss, leaves)
     program = settled(word, extract([loss], [*leaves, *measured]))
+    given = [*map(units.quantity.bare, measured)]
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))
 
     def function(*xs: Any) -> Any:
-        return sign * OPS["sum"].call(inlined(program, [*xs, *measured])[0])
+        return sign * OPS["sum"].call(inlined(program, [*xs, *given])[0])
 
     body, same, _ = function_of(word, function, shapes, start)
     method = call.choice("method", "newton") if "method" in call.options else None
     until = number_of(word, "until", call.options.get("until", 1e-9))
     if not until > 0:
         raise call.wrong("domain", f"{word}: until is a positive number")
-    low, high = (number_of(word, "an end of the interval", end) for end in call.options.get("in", (-inf, inf)))
+    ends = call.options.get("in", (-inf, inf))
+    if "in" in call.options and Units.exist:
+        units.quantity.alike([*leaves, *ends])
+    low, high = (number_of(word, "an end of the interval", end, of_unit=True) for end in ends)
     if not low < high:
         raise call.wrong("domain", f"{word}: the interval ends before it begins")
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
@@ -223,14 +228,15 @@ def _descend(session: Session, call: Call) -> None:
         why = "so many values are uncertain" if len(body.example[2]) > TIED else "it is not at a single point"
         session.emit(Noted(Note(f"{word}: there is no uncertainty of where the {what[:-2]} is: {why}")))
     for leaf, value in zip(leaves, split(found.x, shapes), strict=True):
-        leaf.set_(value)
+        leaf.set_(units.quantity.like(value, leaf))
     follow(leaves, same if gain is not None else None, gain)
     forward(loss)
     for leaf, name in zip(leaves, names, strict=True):
         shown = leaf.detach() if leaf.node.uncertainty is None else leaf
         session.emit(Printed(f"{name} = {text_of(shown, session.settings)}"))
     account = _account("slope", found.residual, 1e-10, found.iterations)
-    session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
+    value, unit = units.quantity.shown(units.quantity.like(sign * found.value, loss))
+    session.emit(Printed(f"{what} {format_number(value)} {unit}".rstrip() + f", {account}"))
 
 
 _METHODS = {word: f"the method {name} of SciPy" for word, name in METHODS.items()}

@@ -22,6 +22,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label, Note
 from agrad.engine.program.trace import gradients
 from agrad.engine.units.quantity import plain_only
+from agrad.engine.units.scale import Scale
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import SCHOOL
@@ -92,7 +93,10 @@ class RowMachine(Machine):
             raise AgradError("shape", message, labels=[Label(span)], notes=notes, facts=AlongRows(span.text))
 
 
-_OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # kinds of errors that every row has
+_NUMBER = Scale()
+_OF_ALL = frozenset(
+    {"name", "syntax", "arity", "guard", "limit", "extra", "unit"}
+)  # kinds of errors that every row has
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
 _BACKTICKS = pattern(r"`([^`\"\n]+)`")
@@ -112,9 +116,12 @@ class Rowwise(Session):
 
     machine: RowMachine
 
-    def __init__(self) -> None:
+    def __init__(self, takes_units: bool = False) -> None:
         super().__init__()
-        self.machine = RowMachine(self)
+        self.machine, self.takes_units = RowMachine(self), takes_units
+        self.measured = False  # whether columns have units
+        self.scales: dict[str, Scale] = {}  # those of columns and constants
+        self.result = Scale()
 
     def read(self, text: str) -> None:
         """Parse the expression, in which a column of any name may stand in quotes or backticks. Raises AgradError."""
@@ -123,17 +130,25 @@ class Rowwise(Session):
         self.text, self.span = text, expression.span
         self.draws = RANDOM.search(text) is not None
         self.random_state: Any = None  # with which the random numbers of each row begin
-        self.numbers: dict[str, float] = {}  # the constants that are numbers
+        self.numbers: dict[str, float] = {}  # the constants that are numbers, in their units
+        self.values: dict[str, Any] = {}  # of all constants
         self._use(expression)
 
     def _parsed(self, name: str, text: str) -> Any:
-        """The tree of an expression, in which names behind numbers are those of columns: rows have no units."""
+        """The tree of an expression, in which names behind numbers are those of columns where rows have no units."""
         tree = self._read(parse_expression, Source(name, text))
+        if self.takes_units:
+            return tree
         written = [one for one in nodes(tree) if isinstance(one, Quantity | Conversion)]
         for one in written:
             if isinstance(one, Conversion) or "°" in one.unit:
                 raise AgradError("unit", "the rows of a table are numbers without units", labels=[Label(one.span)])
         return units.bound(tree, {name for one in written for name in units.names_in(one.unit)})
+
+    def is_measured(self, known: Collection[str]) -> bool:
+        """Whether a unit is in the expression, or in what is given; names of columns behind numbers are none."""
+        self._use(units.bound(self.expression, {*known, *self.names}))
+        return bool(self.scales) or any(isinstance(one, Quantity | Conversion) for one in nodes(self.expression))
 
     def seed(self, seed: int) -> None:
         """Let the random numbers be those of a seed: of the constants, and of each row."""
@@ -172,7 +187,7 @@ class Rowwise(Session):
             if len(node.arguments) != 1 or node.keywords:
                 message = f"{text}: of a whole column, {node.function.id} has one argument"
                 raise AgradError("arity", message, labels=[Label(node.span)])
-            inner = Rowwise()
+            inner = Rowwise(self.takes_units)
             inner.read(node.arguments[0].span.text)
             inside: dict[str, tuple[str, Rowwise]] = {}
             inner.whole_columns(functions, inside)
@@ -188,9 +203,16 @@ class Rowwise(Session):
         """Give a name the value of an expression, the same for every row. Raises AgradError."""
         require_free(name)
         self.names[name] = value = self.evaluate(text, is_given=True)
-        plain_only([value], "a row")
-        if isinstance(value, float):
-            self.numbers[name] = value
+        scale = Scale()
+        number = scale.numbers(value)
+        if scale.text():
+            self.scales[name] = scale
+            if not self.takes_units:
+                plain_only([value], "a row")
+            number = number if number.shape else number.item()
+        if isinstance(number, float):
+            self.numbers[name] = number
+        self.values[name] = value
 
     def number(self, name: str, command: str, what: str) -> float:
         """The number that a name was given. Raises AgradError of kind `type`, which says what of which command."""
@@ -215,15 +237,20 @@ class Rowwise(Session):
 
     def row(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """The value for one row. Raises AgradError."""
-        self.names.update(zip(names, values, strict=True))
+        given = dict(zip(names, values, strict=True))
+        self.names.update(given)
+        if self.measured:
+            self.names.update({name: self.scales.get(name, _NUMBER).of(x, name) for name, x in given.items()})
         if self.draws:
             self._draw_again()
         self.machine.in_row = True
         try:
             value = settled(self.machine.run(self.code))
             value = float(value) if isinstance(value, bool) else value  # of a comparison of constants
+            if self.measured:
+                value = self.result.numbers(value)
             if self.by:
-                value = self._slope(value)
+                value = self._slope(value, given[self.by])
         finally:
             self.machine.in_row = False
         is_array = isinstance(value, Tensor) and value.shape
@@ -234,9 +261,8 @@ class Rowwise(Session):
             raise AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=EveryRow())
         return value
 
-    def _slope(self, value: Any) -> Any:
-        """The derivative of the value by `by`, with its graph; 0 where it does not depend on it."""
-        x = self.names[self.by]
+    def _slope(self, value: Any, x: Any) -> Any:
+        """The derivative of the value by what `by` names, with its graph; 0 where it does not depend on it."""
         if not (isinstance(value, Tensor) and isinstance(x, Tensor)):
             return 0.0
         return value if value.shape else gradients(value, [x])[0]
@@ -265,7 +291,7 @@ class Rowwise(Session):
         try:
             return xs, self.row(list(xs), list(xs.values()))
         finally:
-            self.names.update(self.numbers)
+            self.names.update(self.numbers | self.values)
 
     def undefined_in(self, names: Sequence[str], values: Sequence[float]) -> Span | None:
         """The part of the expression in which nan begins for these values, if it is found in the graph."""
@@ -318,7 +344,8 @@ class Evaluation:
     tolerant: bool
 
     def __post_init__(self) -> None:
-        self.constants = {name: self.session.names[name] for name in self.wrt if name not in self.names}
+        given = self.session.names | self.session.numbers
+        self.constants = {name: given[name] for name in self.wrt if name not in self.names}
         for name, value in self.constants.items():
             if not isinstance(value, float) and not (isinstance(value, Tensor) and not value.shape):
                 raise AgradError("type", f"rows are differentiated with respect to numbers only, and {name} is not one")

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
 _OF_NUMBERS = frozenset(
-    """plot contour histogram study area tangent minimize maximize export formula step check watch report
+    """formula step check watch report
     correlate""".split()
 )
 _T = TypeVar("_T")

@@ -18,7 +18,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import collapse, flip
 from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
-from agrad.engine.ops.scalar.comparison import greater, greater_equal, isnan, less, where
+from agrad.engine.ops.scalar.comparison import greater, greater_equal, less, where
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of
 
 row, composed = in_family("reductions")
@@ -230,15 +230,14 @@ def interp(x: Any, xp: Any, fp: Any, /, left: Any = None, right: Any = None) -> 
         raise AgradError("shape", f"interp: {count} places and {shape_of(fp)[0]} values")
     first, last = getitem(fp, 0), getitem(fp, count - 1)
     low, high = getitem(xp, 0), getitem(xp, count - 1)
-    inside: Any = last
+    inside: Any = math.nan
     if count > 1:
         at = interval(x, xp)
         start, end, x0, x1 = (_taken(one, at, step) for one in (fp, xp) for step in (0, 1))
         inside = add(start, mul(div(sub(end, start), sub(x1, x0)), sub(x, x0)))
     inside = where(greater_equal(x, high), last, inside)
     inside = where(greater(x, high), last if right is None else right, inside)
-    result = where(less(x, low), first if left is None else left, inside)
-    return where(isnan(x), x, result)
+    return where(less(x, low), first if left is None else left, inside)
 
 
 def _taken(x: Any, at: Any, step: int) -> Any:

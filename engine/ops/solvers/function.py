@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from math import prod
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.autodiff.transforms import returned
 from agrad.engine.compile.derive import row
 from agrad.engine.core.dispatch import operand
@@ -75,9 +76,7 @@ def function_of(
     if is_deep:  # so that distances from a place are exact
         program = optimised(rewritten(program, cancel), again=True)
     body = Body(program, sizes, (state, start, found.example))
-    same = joined([flat(x) for x in found.same]) if found.same else np.zeros(0)
-    if known is not None and len(found.same) > 1:
-        known.of_any(same)
+    same = joined([flat(units.quantity.bare(x)) for x in found.same]) if found.same else np.zeros(0)
     return body, same, shape[0]
 
 

@@ -75,7 +75,7 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
         raise AgradError("domain", f"{what}: the ends of a bracket are finite numbers")
     start, shape = _plain(ends[0] if is_bracket else x0)
     shapes = [()] * len(start) if is_of_entries else [shape]
-    known = _units(*[[x] for x in x0] if is_of_entries else [x0 if is_bracket else [x0]], is_one=False)
+    known = _units(*x0 if is_of_entries else [[*x0] if is_bracket else x0])
     body, same, _ = solvers.function.function_of(what, f, shapes, start, shape, known=known)
     problem = solvers.implicit.Problem(body, start, what, ends)
     found = reshape(solved(same, problem=problem), shape)
@@ -85,10 +85,10 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     return found, problem
 
 
-def _units(*given: Sequence[Any], is_one: bool = True) -> Any:
-    """The units of a function, where there are any."""
-    every = [[*map(operand, values)] for values in given] if Units.exist else []
-    return units.function.Function(*every, is_one=is_one) if Units.exist else None
+def _units(*given: Any) -> Any:
+    """The units of a function, where there are any; of each argument, its value, or a list of some."""
+    every = [[*map(operand, x)] if isinstance(x, list) else operand(x) for x in given] if Units.exist else []
+    return units.function.Function(*every) if Units.exist else None
 
 
 def zeros_of(f: Any, ends: Sequence[Any] = ()) -> tuple[list[Any], Any]:
@@ -96,7 +96,7 @@ def zeros_of(f: Any, ends: Sequence[Any] = ()) -> tuple[list[Any], Any]:
 
     Raises AgradError of kind `domain` for ends that are not finite, and where a search is not possible.
     """
-    known = _units(ends)
+    known = _units([*ends])
     ends = sorted(number_of("solve", "an end", end, True) for end in ends)
     body, same = _between("solve", f, ends, known)
     found = solvers.zeros.zeros_of(body, _plain(same)[0], ends)
@@ -131,11 +131,10 @@ def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if not callable(x):
         return place_of_least(x, axis=axis, keepdims=keepdims)
 
-    if Units.exist:
-        units.quantity.plain_only([axis], "argmin")
-    start, shape = _plain(axis)
-    body, same, _ = solvers.function.function_of("argmin", x, [shape], start, ())
-    return reshape(solved(same, problem=solvers.implicit.Minimum(body, start)), shape)
+    (start, shape), known = _plain(axis), _units(axis)
+    body, same, _ = solvers.function.function_of("argmin", x, [shape], start, (), known=known)
+    found = reshape(solved(same, problem=solvers.implicit.Minimum(body, start)), shape)
+    return found if known is None else known.of(found, known.arguments[0])
 
 
 # Integrals
@@ -158,7 +157,7 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     apart = at if isinstance(at, (list, tuple)) else [at]
     inside = _inside([entry for x in map(operand, apart) for entry in _entries(x)], a, b)
     if any(isinstance(x, Tensor) and x.node.recorded for x in inside):
-        known = _units((a, b))
+        known = _units([a, b])
         body, _, _ = solvers.function.function_of("integral", f, [()], _plain(inside[0])[0], known=known)
         if solvers.jumps.is_smooth(body.program):  # else a function has two values at an end
             return reduce(add, [_integrated(f, *pair, (set(), places[1])) for pair in pairwise([a, *inside, b])])
@@ -186,20 +185,19 @@ def _number(x: Any) -> float:
 
 def _integrated(f: Any, a: Any, b: Any, places: Any, away: str = "") -> Any:
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
-    finite, known = np.isfinite(ends), _units((a, b))
+    finite, known = np.isfinite(ends), _units([a, b])
     start = np.array([np.sum(ends[finite] / max(np.sum(finite), 1))])
     body, same, shape = solvers.function.function_of("integral", f, [()], start, is_deep=bool(away), known=known)
-    z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
-    if known is not None and isinstance(z, Tensor):
-        known.of_any(z)
+    z = concat((*[reshape(units.quantity.bare(operand(end)), (1,)) for end in (a, b)], same))
     moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
     if moving.any() and not any(places) and solvers.integration.moves_singularity(body, ends[moving], same):
         with suppress(AgradError):  # which the integral itself tells of in places that were typed
             return _from_ends(f, a, b, finite)
     problem = solvers.integration.Integrand(body, finite, moving, places, away=away)
     found = reshape(solved(z, problem=problem), shape)
-    found = found if known is None else known.of(found, known.product())
-    problem.say("" if known is None else units.unit.si(known.work.solid(known.product())).text)
+    found = found if known is None else known.of(found, known.times(known.result, 1))
+    unit = units.quantity.unit_of(found)
+    problem.say("" if unit is None else units.unit.si(unit.dim).text)
     return found
 
 
@@ -241,7 +239,9 @@ def _ode(
     steps = np.diff(times)
     if len(times) < 2 or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
         raise AgradError("domain", "ode: the times must be two or more, each after the other")
-    within = inf if within is None else number_of("ode", "within", within)
+    given = [] if within is None else [within]
+    known = _units([ts, *given], y0)
+    within = inf if within is None else number_of("ode", "within", within, of_unit=True)
     if not within > 0.0:
         raise AgradError("domain", "ode: within is a positive number, the longest step")
 
@@ -253,17 +253,25 @@ def _ode(
 
     wanted, begin = shape if until is None else (len(start) + 1,), np.concatenate([times[:1], start])
     traced = f if until is None else with_event
-    body, same, _ = solvers.function.function_of("ode", traced, [(), shape], begin, wanted)
+    body, same, _ = solvers.function.function_of("ode", traced, [(), shape], begin, wanted, known=known)
+    if known is not None:
+        slopes, values = known.result._replace(entries=known.result.entries[: len(start)]), known.arguments[1]
+        known.agree(slopes, known.times(values, -1), "ode: the function gives {}, and the slopes of the values are {}")
+        if atol is not None:
+            known.agree(known.work.quantity(operand(atol)), values, "ode: atol is {}, and the values are {}")
     if atol is not None and len(_plain(atol)[0]) not in (1, len(start)):
         raise AgradError("shape", f"ode: atol is a number, or one for each of the {len(start)} values")
     atol = None if atol is None else np.broadcast_to(_plain(atol)[0], start.shape)
-    options = solvers.integration.Options(truth_of("ode", "stiff", stiff), atol, within)
+    unit = units.unit.si(known.work.solid(known.arguments[0])).text if known is not None else ""
+    options = solvers.integration.Options(truth_of("ode", "stiff", stiff), atol, within, unit)
     solution = solvers.integration.Solution(body, same, options, len(start))
-    found = solution.rows(reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)))
+    y0, ts = [reshape(units.quantity.bare(operand(x)), (-1,)) for x in (y0, ts)]
+    found = solution.rows(y0, ts)
     solution.say(abs(times[-1] - times[0]))
     if solvers.function.argument_names(f)[1:2] == ["t"]:
         solvers.integration.tell("ode: the function is called as f(t, y): its second argument, t, is the value")
-    return found if until is not None else reshape(found, (len(times), *shape))
+    found = found if until is not None else reshape(found, (len(times), *shape))
+    return found if known is None else known.of(found, known.arguments[until is None])
 
 
 # Series
@@ -282,4 +290,5 @@ def _taylor(f: Any, x0: Any, /, n: Any) -> Any:
     if not callable(f):
         raise AgradError("type", f"taylor needs a function, not {describe(f)}")
     found = derivatives("taylor", f, x0, order)
-    return OPS["stack"].call([one * (1.0 / factorial(k)) for k, one in enumerate(found)])
+    stacked, known = OPS["stack"].call([one * (1.0 / factorial(k)) for k, one in enumerate(found)]), _units()
+    return stacked if known is None else known.of(stacked, known.work.quantity(stacked))

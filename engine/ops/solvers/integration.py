@@ -151,6 +151,11 @@ class Options(NamedTuple):
     is_stiff: bool
     atol: Any = None  # of each value; None where it follows from its scale
     within: float = inf  # the largest step
+    unit: str = ""  # of the times, in messages
+
+    def time(self, t: float, digits: int = 6) -> str:
+        """How a time is told of."""
+        return f"{format_number(t, digits)} {self.unit}".rstrip()
 
 
 class Run(NamedTuple):
@@ -215,7 +220,7 @@ class System:
         """
         run, (first, end) = self.run(z), z[[self.size, self.size + self.count - 1]]
         if run.jump is not None and abs(end - run.jump.time) > _NEAR * abs(end - first):
-            where, notes = format_number(run.jump.time, 6), ["a search has to start where there are as many jumps"]
+            where, notes = self.options.time(run.jump.time), ["a search has to start where there are as many jumps"]
             message = f"ode: the function jumps at t = {where}, and did not when it was computed first"
             raise AgradError("guard", message, notes=notes)
         return np.concatenate(run.rows)
@@ -259,7 +264,7 @@ class System:
             if f.calls >= most:
                 what = "" if is_stiff else "the equation is stiff: "
                 fixes = [] if is_stiff else [Hint("ode(f, y0, ts, stiff=True)   an implicit method")]
-                reached = f"the solution is at t = {format_number(t, 6)} after {most} calls of the function"
+                reached = f"the solution is at t = {self.options.time(t)} after {most} calls of the function"
                 raise AgradError("domain", f"ode: {what}{reached}", fixes=fixes)
             return f(np.concatenate([[t], y]))
 
@@ -287,7 +292,7 @@ class System:
                 rows += [there(t) for t in times[len(rows) : np.count_nonzero(is_due)]]
             if (jump is not None or len(rows) == len(times)) and np.isfinite(rows).all():
                 return Run(rows, jump, peak, largest, f.calls)
-        where = format_number(here, 6)
+        where = self.options.time(here)
         raise AgradError("domain", f"ode: there is no solution beyond t = {where}: it grows without bound, or is nan")
 
 
@@ -340,7 +345,7 @@ class Solution:
             y, first, done, mode = rows[-1], time, done + inside, jump.mode
             found.append(rows[1:-1])
         if self.has_event:
-            message = f"ode: `until` does not change its sign before t = {format_number(times[-1], 6)}"
+            message = f"ode: `until` does not change its sign before t = {self.options.time(times[-1])}"
             raise AgradError("domain", message)
         found.append(reshape(OPS["solved"].call(z, problem=system), (-1, self.size))[1:])
         self.largest, self.rough = max(self.largest, system.largest), system.rough
@@ -349,14 +354,14 @@ class Solution:
     def _jumped(self, time: float, near: float) -> None:
         self.told.append(time)
         if len(self.told) > _MOST or (len(self.told) > 3 and abs(time - self.told[-4]) < near):
-            message = f"ode: the function jumps back and forth at t = {format_number(time, 6)}"
+            message = f"ode: the function jumps back and forth at t = {self.options.time(time)}"
             raise AgradError("domain", message, notes=["no solution goes on there"])
 
     def say(self, span: float) -> None:
         """Say what jumped, and how long the steps were where something may be between them."""
         if self.told:
             near = _NEAR * span
-            places = [*dict.fromkeys(format_number(t if abs(t) > near else 0.0, 6) for t in self.told)]
+            places = [*dict.fromkeys(self.options.time(t if abs(t) > near else 0.0) for t in self.told)]
             shown = ", ".join(places[:5]) + (f", … ({len(places)} times)" if len(places) > 5 else "")
             tell(f"ode: the function takes another branch at t = {shown}; the solution begins again there")
         for place in self.rough:
@@ -364,5 +369,5 @@ class Solution:
         steps = self.body.program.steps
         uses_time = any(x.operands == (1,) and x.attrs.get("index") == (0,) for x in steps)  # the first of a row
         if uses_time and self.options.within == inf and self.largest > _LONG * span:
-            step, shorter = format_number(self.largest, 2), format_number(self.largest / 20, 1)
+            step, shorter = self.options.time(self.largest, 2), self.options.time(self.largest / 20, 1)
             tell(f"ode: the longest step is {step}; what is shorter may be missed: within={shorter} looks closer")

@@ -54,17 +54,21 @@ class Place(NamedTuple):
 
 
 class Study(NamedTuple):
-    """Places in order; the ranges where the function rises, falls, or is constant; and what was searched, in words."""
+    """Places in order; the ranges where the function rises, falls, or is constant; and what was searched, in words.
+
+    `units`: those of the places, the values and the slopes, if there are any.
+    """
 
     places: list[Place]
     rises: list[Range]
     falls: list[Range]
     constant: list[Range]
     searched: list[str]
+    units: tuple[str, ...] = ()
 
     def fields(self) -> dict[str, Any]:
         """The study for JSON."""
-        return {"study": self}
+        return {"study": self if self.units else {name: x for name, x in self._asdict().items() if name != "units"}}
 
     def text(self, variable: str, function: str, precision: int | None) -> str:
         """A table of the places, and the ranges below it."""
@@ -72,7 +76,9 @@ class Study(NamedTuple):
         def number(x: float) -> str:
             return "" if x != x else format_number(x, precision)
 
-        rows = [[variable, function, "slope", ""]]
+        names = variable, function, "slope"
+        shown = zip(names, self.units or names, strict=True)
+        rows = [[*[f"{name} ({unit})" if self.units and unit else name for name, unit in shown], ""]]
         for x, kinds, value, slope, limits in self.places:
             there = " | ".join(number(limit) for limit in limits) if limits else number(value)
             rows.append([number(x), there, number(slope), ", ".join(kinds)])

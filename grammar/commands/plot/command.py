@@ -17,9 +17,11 @@ from agrad.engine.inspect.budget import coverage_factor, joint
 from agrad.engine.ops.solvers.functions import study_of
 from agrad.engine.text import printable
 from agrad.engine.units.quantity import in_unit, of_unit, scaled, unit_of
+from agrad.engine.units.scale import Scale
 from agrad.engine.values import Array, format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
+from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import Shape, Track, aside, number_in, ordered
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command, wrong
 from agrad.grammar.diagnostics import Span
@@ -185,13 +187,17 @@ def _check_parts(call: Call) -> None:
         raise call.wrong("domain", message, *fixes)
 
 
-def functions(session: Session, call: Call, studies: Sequence[Study] = ()) -> Plot:
+def functions(session: Session, call: Call, studies: Sequence[Study] = (), measured: Any = None) -> Plot:
     """The curves of functions over a range; that of a single one with its derivative, and the marks of studies.
 
     Nothing else changes: names, gradients and random numbers are as before. Raises the error of a function that has
-    no value anywhere.
+    no value anywhere. `measured`: the units of the range and of the functions, where these give numbers already.
     """
-    low, high = ends(call, "low", "high", "log" in call.options)
+    if measured is None:
+        call, (x,), y = in_numbers(call, ("low", "high"))
+    else:
+        x, y = measured
+    low, high = ends(call, "low", "high", x, "log" in call.options)
     shape = _shape(call)
     (name,) = call.values[0].definition.parameters
     note_constants(session, call, (name,))
@@ -201,19 +207,21 @@ def functions(session: Session, call: Call, studies: Sequence[Study] = ()) -> Pl
             studies = [studied(closure, low, high) for closure in call.values]
     curves, windows = [], []
     if shape.value:
-        curves += [Curve(track.name, *track.line(0), style) for track, style in zip(tracks, cycle(LINES), strict=False)]
+        styled = zip(tracks, cycle(LINES), strict=False)
+        curves += [Curve(y.named(track.name), *track.line(0), style) for track, style in styled]
         windows += [track.window for track in tracks]
     if shape.derivative:
         styles = cycle(LINES) if len(tracks) > 1 or not shape.value else cycle(LINES[1:])
         for track, style in zip(tracks, styles, strict=False):
-            curves.append(Curve(f"d/d{name} {track.name}", *track.line(1), style, shape.twin))
+            slope = y.named(f"d/d{name} {track.name}", x)
+            curves.append(Curve(slope, *track.line(1), style, shape.twin))
             windows += [track.slopes_window] if shape.value and not shape.twin else []
         if not shape.value:
             windows = [track.slopes_window_alone(shape.log[1]) for track in tracks]
     curves += _marks(studies) if shape.value else []
     window = min(low for low, _ in windows), max(high for _, high in windows)
     right = tracks[0].slopes_window_alone(False) if shape.twin else None
-    return Plot(tuple(curves), name, window, log=shape.log, right=right)
+    return Plot(tuple(curves), x.named(name), window, log=shape.log, right=right)
 
 
 def studied(closure: Any, low: float, high: float) -> Study:
@@ -249,21 +257,21 @@ def _shape(call: Call) -> Any:
     return Shape(log, chosen != ["derivative"], chosen != ["value"], chosen == ["twin"])
 
 
-def ends(call: Call, start: str, end: str, log: bool = False) -> tuple[float, float]:
+def ends(call: Call, start: str, end: str, axis: Scale, log: bool = False) -> tuple[float, float]:
     """The ends of a range. Raises AgradError if it is not one, or, with `log`, does not begin above 0."""
     low, high = _end(call, start), _end(call, end)
     first, last = call.option(start), call.option(end)
     assert first is not None
     assert last is not None
     place = Span(first.span.source, first.span.start, last.span.end)
-    begin, stop = format_number(low), format_number(high)
+    begin, stop = axis.told(low), axis.told(high)
     if not math.isfinite(high - low):
         raise wrong("domain", f"the range {begin}..{stop} has no finite length", place)
     if not low < high:
-        fix = Hint(f"{stop}..{begin}" if high < low else f"{begin}..{format_number(low + 1)}")
+        fix = Hint(f"{stop}..{begin}" if high < low else f"{begin}..{axis.told(low + 1)}")
         raise wrong("domain", f"a range must increase, and {begin}..{stop} does not", place, fix)
     if log and low <= 0:
-        fixes = [corrected(place, f"{format_number(high / 1000)}..{stop}")] if high > 0 else []
+        fixes = [corrected(place, f"{axis.told(high / 1000)}..{stop}")] if high > 0 else []
         raise wrong("domain", f"a logarithmic axis begins above 0, and {begin}..{stop} does not", place, *fixes)
     return low, high
 
@@ -281,12 +289,13 @@ def _data(call: Call) -> Plot:
     pair = [as_array(value) for value in call.values]
     if len(pair) == 2 and all(getattr(x, "shape", None) == () and uncertainty(x) is not None for x in pair):
         both = joint(pair, [call.operand(place).span.text for place in range(2)], _COVERAGE)
-        (axis, label), (across, up) = both.names, both.ellipse()
-        ellipse = Curve(f"{100 * _COVERAGE:g} % of both", across.tolist(), up.tolist())
+        axis, label = both.names
+        ellipse = Curve(f"{100 * _COVERAGE:g} % of both", *[way.tolist() for way in both.ellipse()])
         return Plot(
             (Curve(label, both.values[:1], both.values[1:], "points", u=both.u[1:]), ellipse), axis, label=label
         )
-    columns = [_columns(call, place) for place in range(len(call.values))]
+    up = Scale()
+    columns = [_columns(call, place, up if place or len(call.values) == 1 else Scale()) for place in range(len(pair))]
     if len(columns) == 1:
         (curves,) = columns
         styled = zip(curves, cycle(LINES), strict=False)
@@ -301,32 +310,35 @@ def _data(call: Call) -> Plot:
             span = call.operand(place).span
             message = f"{first.text} has {len(x)} entries and {span.text} has {length}: points need as many of each"
             raise wrong("shape", message, span)
-    value = as_array(call.values[1])
-    u: Any = uncertainty(value) if len(points) == 1 and isinstance(value, Tensor) else None
+    value = up.numbers(pair[1]) if len(points) == 1 else None
+    u: Any = uncertainty(value) if isinstance(value, Tensor) else None
     found = [Curve(name, x, y, "points", u=() if u is None else u.tolist()) for name, y in points]
     over = zip([curve for curves in lines for curve in curves], cycle(LINES), strict=False)
     found += [Curve(name, *ordered(x, y), style) for (name, y), style in over]
     return Plot(tuple(found), axis)
 
 
-def _columns(call: Call, place: int) -> list[tuple[str, list[float]]]:
-    """The vector that an operand is, or the columns of a matrix, each with a name."""
+def _columns(call: Call, place: int, axis: Scale) -> list[tuple[str, list[float]]]:
+    """The vector that an operand is, or the columns of a matrix, each with a name, in its unit or that of an axis."""
     span, value = call.operand(place).span, as_array(call.values[place])
     name = span.text
     if isinstance(value, range):
         return [(name, [*map(float, value)])]
     if not isinstance(value, Tensor) or not value.shape:
         raise _no_vector(name, value, span)
-    array: Any = value.value
     if len(value.shape) == 1:
-        return [(name, array.tolist())]
+        numbers = axis.numbers(value).tolist()
+        return [(axis.named(name), numbers)]
     if len(value.shape) > 2 or value.shape[1] > COLUMNS:
         message = f"{name} has shape {format_shape(value.shape)}: a plot shows vectors, or up to {COLUMNS} columns"
         fixes = [f"plot {name}[:, 0]"] if len(value.shape) == 2 else []
         raise wrong("shape", message, span, *fixes)
     given = call.values[place]
     titles = given.columns if is_table(given) else [f"{name}[:, {column}]" for column in range(value.shape[1])]
-    return [(title, array[:, column].tolist()) for column, title in enumerate(titles)]
+    unit = unit_of(value)
+    axes = [Scale() if unit and unit.entries else axis for _ in titles]
+    columns = [axis.numbers(value[:, column]).tolist() for column, axis in enumerate(axes)]
+    return [(axis.named(title), column) for axis, title, column in zip(axes, titles, columns, strict=True)]
 
 
 def _no_vector(name: str, value: Any, span: Span) -> AgradError:
@@ -374,12 +386,13 @@ def _histogram(session: Session, call: Call) -> None:
     example: histogram [1, 2, 2, 3, 3, 3] bins 3
     """
     path_of(call)
-    entries = [_entries(call, place) for place in range(len(call.values))]
+    axis = Scale()
+    entries = [_entries(call, place, axis) for place in range(len(call.values))]
     finite = [array[np.isfinite(array)] for array in entries]
     gone = sum(map(len, entries)) - sum(map(len, finite))
     if not sum(map(len, finite)):
         raise call.wrong("domain", "histogram: there is no finite number to count")
-    ends = _ends(call, np.concatenate(finite))
+    ends = _ends(call, np.concatenate(finite), axis)
     curves = []
     for place, array in enumerate(finite):
         counts = np.histogram(array, ends)[0]
@@ -389,8 +402,8 @@ def _histogram(session: Session, call: Call) -> None:
     if gone:
         session.emit(call.note(f"{_are(gone, 'entry')} not counted: not finite, or outside of all intervals"))
     most = max(max(curve.y) for curve in curves)
-    axis = curves[0].name if len(curves) == 1 else "value"
-    show(session, call, Plot(tuple(curves), axis, (0.0, most or 1.0), label="count"))
+    name = axis.named(curves[0].name if len(curves) == 1 else "value")
+    show(session, call, Plot(tuple(curves), name, (0.0, most or 1.0), label="count"))
 
 
 def _outline(name: str, ends: list[float], counts: list[float], style: Any) -> Curve:
@@ -399,17 +412,17 @@ def _outline(name: str, ends: list[float], counts: list[float], style: Any) -> C
     return Curve(name, x, [y for count in counts for y in (0.0, float(count), float(count), 0.0)], style)
 
 
-def _entries(call: Call, place: int) -> Any:
+def _entries(call: Call, place: int, axis: Scale) -> Any:
     """The entries of an operand as a vector. Raises AgradError of kind `type`."""
     value, span = as_array(call.values[place]), call.operand(place).span
     if isinstance(value, Tensor) and value.shape:
-        return np.asarray(value.value).reshape(-1)
+        return np.asarray(axis.numbers(value).value).reshape(-1)
     what = "one number" if isinstance(value, float | Tensor) else describe_value(value)
     message = f"{span.text} is {what}: a histogram counts the entries of an array"
     raise wrong("type", message, span, Hint("histogram randn(1000)"))
 
 
-def _ends(call: Call, entries: Any) -> Any:
+def _ends(call: Call, entries: Any, axis: Scale) -> Any:
     """The ends of the intervals. Raises AgradError."""
     given = call.options.get("bins")
     if given is None:
@@ -417,7 +430,7 @@ def _ends(call: Call, entries: Any) -> Any:
         return ends if len(ends) <= _USUAL + 1 else np.histogram_bin_edges(entries, _USUAL)
     value = as_array(given)
     if isinstance(value, Tensor) and len(value.shape) == 1 and value.size > 1:
-        ends = np.asarray(value.value)
+        ends = np.asarray(axis.numbers(value).value)
         if not (np.isfinite(ends).all() and (np.diff(ends) > 0).all()):
             raise AgradError("domain", "the ends of intervals must increase, and be finite", labels=call.labels("bins"))
         return ends

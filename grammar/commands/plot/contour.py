@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.units.scale import Scale
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
+from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import Sampled, aside, number_in
 from agrad.grammar.commands.registry import Call, Session, command, wrong
 from agrad.grammar.results import LINES, Curve, Plot
@@ -38,28 +40,31 @@ def _contour(session: Session, call: Call) -> None:
     example: contour x**2 + 3*y**2 for x in -2..2, y in -1..1
     """
     path_of(call)
-    across, up = ends(call, "low", "high"), ends(call, "bottom", "top")
+    call, axes, value = in_numbers(call, ("low", "high"), ("bottom", "top"))
+    across, up = ends(call, "low", "high", axes[0]), ends(call, "bottom", "top", axes[1])
     (closure,) = call.values
     x, y = closure.definition.parameters
     note_constants(session, call, (x, y))
     field = grid(session, closure, across, up)
-    count, values = _levels(call)
+    count, values = _levels(call, value)
     levels = values or chosen(field, count)
     styled = zip(levels, cycle(LINES), strict=False)
     curves = [Curve(format_number(level, 6), *lines(level, field), style) for level, style in styled]
     low, high = (format_number(float(end)) for end in (np.nanmin(field.z), np.nanmax(field.z)))
     empty = f"the value is {low} everywhere" if low == high else f"the values are from {low} to {high}"
-    plot = Plot(tuple(curves), x, up, title=closure.__name__, label=y, across=across, inscribed=True)
+    x, y = (axis.named(name) for axis, name in zip(axes, (x, y), strict=True))
+    title = value.named(closure.__name__)
+    plot = Plot(tuple(curves), x, up, title=title, label=y, across=across, inscribed=True)
     show(session, call, plot, empty)
 
 
-def _levels(call: Call) -> tuple[int, list[float]]:
+def _levels(call: Call, axis: Scale) -> tuple[int, list[float]]:
     """How many levels, or their values. Raises AgradError of kind `domain`."""
     if "levels" not in call.options:
         return _LEVELS, []
     value = as_array(call.options["levels"])
     if isinstance(value, Tensor) and len(value.shape) == 1 and 1 <= value.size <= _MOST_LEVELS:
-        return 0, sorted(set(value.tolist()))
+        return 0, sorted(set(axis.numbers(value).tolist()))
     return whole(call, "levels", _MOST_LEVELS, "so many values", "levels 7, or levels [1, 2, 5]"), []
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rows import each
 
@@ -172,3 +173,93 @@ def test_a_loop_gives_the_same_as_one_that_is_not_compiled(text, monkeypatch):
     found = run(text)
     monkeypatch.setattr("agrad.grammar.loops.hot_loops.WORTH", 10**9)
     assert run(text) == found != []
+
+
+SOLVED = [
+    ("ode(f, [{0} m, 0 m/s], [0, 500, 1000] ms)[:, 0]", "ode(f, [{0}, 0], [0, 0.5, 1])[:, 0]", "f(t, y) = [y[1], -G*sin(y[0]/L)]"),
+    ("ode(f, [{0} m, 0], [0, 9] s, until=lambda t, y: y[0])", "ode(f, [{0}, 0], [0, 9], until=lambda t, y: y[0])", "f(t, y) = [y[1], -G - y[1]*abs(y[1])/L]"),
+    ("taylor(f, {0} m, 3)[2]", "taylor(f, {0}, 3)[2]", "f(x) = G/(1 + (x/L)^2)"),
+    ("argmin(f, {0} m)", "argmin(f, {0})", "f(x) = G*(x - L)^2 + G*L^2*exp(-x/L)"),
+    ("scan(f, 0 m/s, [{0}, 2, 3] s)[1]", "scan(f, 0, [{0}, 2, 3])[1]", "f(s, x) = (s + G*x, L*s/G)"),
+]  # fmt: skip
+
+
+@each("measured, plain, definition", SOLVED)
+def test_a_solver_gives_the_same_numbers_and_derivatives_as_without_units(measured, plain, definition):
+    found = []
+    for call, given in ((measured, "var G = 9.81 m/s^2; var L = 2 m"), (plain, "var G = 9.81; var L = 2")):
+        session = Session()
+        run(f"{given}; def {definition}; y = {call.format(1.5)}; z = sum(y)", session)
+        run("backward z; s = G.grad; t = L.grad", session)
+        found.append([session.names[name].value for name in ("y", "s", "t")])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+BALL = "ts = [0, 1, 2] s; y = ode(lambda t, y: [y[1], -9.81 m/s^2], [20 m, 0], ts)"
+
+
+@each("text, names, last", [
+    ("plot x^2 for x in 0 m..3 m", "x (m) | x^2 (m²) | d/dx x^2 (m)", (3, 9)),
+    ("plot x*(3 m) for x in 0..2 value", "x | x*(3 m) (m)", (2, 6)),
+    ("plot x^2/2, (1 km)*x for x in 0..2 km", "x (km) | x^2/2 (km²) | (1 km)*x (km²)", (2, 2)),
+    ("plot T - 20 °C for T in 0 °C..100 °C", "T (°C) | T - 20 °C (K) | d/dT T - 20 °C (K/°C)", (100, 80)),
+    ("t = [0, 1] min; y = [1, 4] km; z = [1, 300] m; plot t, y, z", "t (min) | y (km) | z (km)", (1, 4)),
+    (f"{BALL}; plot ts, y", "ts (s) | y[:, 0] (m) | y[:, 1] (m/s)", (2, 0.38)),
+    ("histogram [1, 2, 3, 3] cm bins [0 m, 2 cm, 4 cm]", "[1, 2, 3, 3] cm (cm) | [1, 2, 3, 3] cm", (4, 0)),
+    ("contour x*y for x in 0 m..2 m, y in 0..1 s levels [1 m s]", "x (m) | 1", (2, 0.5)),
+    ("study x^2 - 3 m*x for x in 0 m..300 cm", "x (m) | x^2 - 3 m*x (m²) | zeros 0, 3 | extrema (1.5, -2.25)", (3, 0)),
+])  # fmt: skip
+def test_what_is_drawn_is_in_the_units_at_the_axes(text, names, last):
+    session, shown = Session(), []
+    for part in text.split("; "):
+        session.run(part, shown.append)
+    plot = shown[-1]
+    assert " | ".join([plot.axis, *[curve.name for curve in plot.curves]]) == names
+    np.testing.assert_allclose([plot.curves[0].x[-1], plot.curves[0].y[-1]], last, atol=1e-9)
+
+
+@each("text, expected", [
+    ("tangent x^2 at 2 m", "y = 4 m*x - 4 m²|touches at x = 2 m, where the value is 4 m² and the slope 4 m"),
+    ("var a = 2 m; area x*a, x^2 for x in 0 m..300 cm; grad(ans, a)", "-0.5 m²"),
+    ("area abs(x - 1 m) for x in 0 m..2 m", "the curve meets the axis at x = 1 m|1 m²"),
+    ("study x^2 - 3 m*x for x in 0 m..3 m", "x (m)  x^2 - 3 m*x (m²)  slope (m)"),
+])  # fmt: skip
+def test_what_is_told_of_a_curve_has_its_units(text, expected):
+    session, shown = Session(), []
+    for part in text.split("; "):
+        session.run(part, lambda result: shown.append(result.text(session.settings)) if hasattr(result, "text") else 0)
+    assert expected.split("|")[-1] in "|".join(shown)
+    assert expected in "|".join(line for text in shown for line in text.splitlines() if line[:4] != "note")
+
+
+def test_columns_of_a_file_have_the_units_of_their_headers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("m [kg],v (km/h),T (°C),Cycle,w (fast),name (s)\n2,10,20,1,5,a\n3,20,30,2,6,b\n")
+    session = Session()
+    (text,) = run(f't = load_csv("{path}", units=True); t', session)
+    assert text.splitlines()[:2] == [
+        "m (kg)  v (km/h)  T (°C)  Cycle  w (fast)  name (s)", "     2        10      20      1         5  a",
+    ]  # fmt: skip
+    assert run("t.m*t.v; mean(t.T); t.Cycle; t['w (fast)']", session) == [
+        "[20, 60] kg·km/h", "25 °C", "[1, 2]", "[5, 6]",
+    ]  # fmt: skip
+    with pytest.raises(AgradError, match="a mass and a speed cannot be in one array"):
+        run("tensor(t[['m', 'v']])", session)
+    assert run(f't = load_csv("{path}"); t[1]') == ["[10, 20]"]
+
+
+@each("text, at, expected", [
+    ("var m = 2 kg; var v = 10 km/h; y = 0.5*m*v^2", (2, 10), (100 / 12.96, (100 / 25.92, 20 / 12.96))),
+    ("var T = 20 °C; y = (T - 10 °C)*(3 J/K)", (25,), (45, (3,))),
+    ("var v = 10 km/h; y = (v to m/s)", (36,), (10, (1 / 3.6,))),
+    ("var x = 2; y = x*(3 km)", (5,), (15, (3,))),
+])  # fmt: skip
+def test_exported_code_computes_with_numbers_of_the_units_of_its_leaves(text, at, expected, tmp_path):
+    session, names = Session(), {}
+    run(f'{text}; export y to "{tmp_path / "y.py"}"', session)
+    code = (tmp_path / "y.py").read_text("utf-8")
+    exec(code, names)
+    value, slopes = names["y"](*at)
+    np.testing.assert_allclose([value, *slopes], [expected[0], *expected[1]], rtol=1e-13)
+    assert "; numbers are " in code.splitlines()[0]
