@@ -134,7 +134,9 @@ def in_unit(value: Value, unit: Unit | None, is_difference: bool = False) -> Val
 
 def scaled(value: Any, unit: Unit | None, power: int = 1) -> Any:
     """Differences, such as uncertainties, in SI units as numbers of a power of a unit; as they are without one."""
-    return value if unit is None or unit.factor == 1 else value * float(unit.factor**-power)
+    if value is not None and unit is not None and unit.entries:
+        return in_unit(value, unit, is_difference=True)
+    return value if value is None or unit is None or unit.factor == 1 else value * float(unit.factor**-power)
 
 
 def unit_of(value: Any, work: Inference | None = None) -> Unit | None:
