@@ -11,7 +11,7 @@ from agrad.engine.core.tensor import Tensor
 
 Plain: TypeAlias = float | ArrayLike
 
-__all__ = ['normal', 'uniform', 'triangular', 'arcsine', 'trapezoidal', 'from_sample', 'measured', 'correlated', 'covariance', 'correlation', 'expand', 'reshape', 'permute', 'transpose', 'flatten', 'squeeze', 'unsqueeze', 'flip', 'roll', 'equal', 'not_equal', 'less', 'less_equal', 'greater', 'greater_equal', 'where', 'maximum', 'minimum', 'clip', 'isnan', 'isfinite', 'add', 'sub', 'mul', 'div', 'neg', 'floor_divide', 'remainder', 'mod', 'pow', 'Variable', 'zeros', 'ones', 'full', 'zeros_like', 'ones_like', 'eye', 'arange', 'linspace', 'rand', 'randn', 'manual_seed', 'load_csv', 'load_npy', 'chunks', 'clone', 'detach', 'convolve', 'correlate', 'interp', 'concat', 'stack', 'split', 'repeat', 'tile', 'diagonal', 'diag', 'tril', 'triu', 'outer', 'sum', 'mean', 'max', 'min', 'any', 'all', 'var', 'std', 'cumsum', 'cumprod', 'prod', 'argmax', 'argmin', 'argsort', 'sort', 'topk', 'median', 'scan', 'matmul', 'dot', 'trace', 'kron', 'inv', 'solve', 'det', 'slogdet', 'matrix_power', 'cross', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log10', 'log1p', 'sqrt', 'cbrt', 'rsqrt', 'square', 'reciprocal', 'hypot', 'sign', 'abs', 'floor', 'ceil', 'trunc', 'round', 'fmod', 'quantile', 'percentile', 'cov', 'corrcoef', 'nansum', 'nanmean', 'nanmax', 'nanmin', 'nanvar', 'nanstd', 'cholesky', 'eigh', 'svd', 'qr', 'pinv', 'lstsq', 'einsum', 'solve_sylvester', 'solve_banded', 'expm', 'solve_triangular', 'cho_solve', 'norm', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg2rad', 'rad2deg', 'sinc', 'erf', 'erfc', 'erfinv', 'ndtr', 'gamma', 'lgamma', 'digamma', 'polygamma', 'beta', 'lbeta', 'j0', 'j1', 'i0', 'i1', 'xlogy', 'xlog1py', 'gammasgn', 'rgamma', 'multigammaln', 'relu', 'leaky_relu', 'elu', 'selu', 'hardtanh', 'sigmoid', 'softplus', 'logsigmoid', 'silu', 'gelu', 'logaddexp', 'softmax', 'log_softmax', 'logsumexp', 'linear', 'dropout', 'layer_norm', 'embedding', 'mse_loss', 'l1_loss', 'huber_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'cross_entropy', 'nll_loss', 'jv', 'yv', 'iv', 'kv', 'ive', 'kve', 'y0', 'y1', 'comb', 'perm', 'gcd', 'lcm', 'ndtri', 'erfcinv', 'log_ndtr', 'logit', 'entr', 'gammainc', 'gammaincc', 'betainc', 'copysign', 'heaviside', 'root', 'integral', 'ode', 'taylor']
+__all__ = ['normal', 'uniform', 'triangular', 'arcsine', 'trapezoidal', 'from_sample', 'measured', 'correlated', 'covariance', 'correlation', 'expand', 'reshape', 'permute', 'transpose', 'flatten', 'squeeze', 'unsqueeze', 'flip', 'roll', 'equal', 'not_equal', 'less', 'less_equal', 'greater', 'greater_equal', 'where', 'maximum', 'minimum', 'clip', 'isnan', 'isfinite', 'add', 'sub', 'mul', 'div', 'neg', 'floor_divide', 'remainder', 'mod', 'pow', 'Variable', 'zeros', 'ones', 'full', 'zeros_like', 'ones_like', 'eye', 'arange', 'linspace', 'rand', 'randn', 'manual_seed', 'load_csv', 'load_npy', 'chunks', 'clone', 'detach', 'convolve', 'correlate', 'interp', 'concat', 'stack', 'split', 'repeat', 'tile', 'diagonal', 'diag', 'tril', 'triu', 'outer', 'sum', 'mean', 'max', 'min', 'any', 'all', 'var', 'std', 'cumsum', 'cumprod', 'prod', 'argmax', 'argmin', 'argsort', 'sort', 'topk', 'median', 'scan', 'matmul', 'dot', 'trace', 'kron', 'inv', 'solve', 'det', 'slogdet', 'matrix_power', 'cross', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log10', 'log1p', 'sqrt', 'cbrt', 'rsqrt', 'square', 'reciprocal', 'hypot', 'sign', 'abs', 'floor', 'ceil', 'trunc', 'round', 'fmod', 'quantile', 'percentile', 'cov', 'corrcoef', 'nansum', 'nanmean', 'nanmax', 'nanmin', 'nanvar', 'nanstd', 'cholesky', 'eigh', 'svd', 'qr', 'pinv', 'lstsq', 'einsum', 'solve_sylvester', 'solve_banded', 'expm', 'solve_triangular', 'cho_solve', 'norm', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg2rad', 'rad2deg', 'sinc', 'erf', 'erfc', 'erfinv', 'ndtr', 'gamma', 'lgamma', 'digamma', 'polygamma', 'beta', 'lbeta', 'j0', 'j1', 'i0', 'i1', 'xlogy', 'xlog1py', 'gammasgn', 'rgamma', 'multigammaln', 'relu', 'leaky_relu', 'elu', 'selu', 'hardtanh', 'sigmoid', 'softplus', 'logsigmoid', 'silu', 'gelu', 'logaddexp', 'softmax', 'log_softmax', 'logsumexp', 'linear', 'dropout', 'layer_norm', 'embedding', 'mse_loss', 'l1_loss', 'huber_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'cross_entropy', 'nll_loss', 'jv', 'yv', 'iv', 'kv', 'ive', 'kve', 'y0', 'y1', 'comb', 'perm', 'gcd', 'lcm', 'ndtri', 'erfcinv', 'log_ndtr', 'logit', 'entr', 'gammainc', 'gammaincc', 'betainc', 'copysign', 'heaviside', 'root', 'integral', 'ode', 'taylor', 'cmul', 'cdiv', 'polar', 'rfft', 'irfft', 'roots']
 
 def normal(mean: Any, u: Any, dof: Any = None) -> Tensor:
     """An uncertain value with a normal distribution: the same as mean ± u. dof: its degrees of freedom."""
@@ -1731,3 +1731,51 @@ def ode(f: Any, y0: Any, ts: Any, stiff: bool = False, atol: Any = None, within:
 def taylor(f: Any, x0: Any, n: Any) -> Any:
     """The coefficients of the Taylor polynomial of degree n of a function at x0: f(x0), f'(x0), f''(x0)/2, …"""
 
+@overload
+def cmul(x: Tensor, y: Operand) -> Tensor:
+    """The product of complex numbers, each a pair of its real and imaginary part along the last axis."""
+
+@overload
+def cmul(x: Plain, y: Tensor) -> Tensor:
+    """The product of complex numbers, each a pair of its real and imaginary part along the last axis."""
+
+@overload
+def cmul(x: Plain, y: Plain) -> Any: ...
+@overload
+def cdiv(x: Tensor, y: Operand) -> Tensor:
+    """The quotient of complex numbers, each a pair of its real and imaginary part along the last axis."""
+
+@overload
+def cdiv(x: Plain, y: Tensor) -> Tensor:
+    """The quotient of complex numbers, each a pair of its real and imaginary part along the last axis."""
+
+@overload
+def cdiv(x: Plain, y: Plain) -> Any: ...
+@overload
+def polar(r: Tensor, phi: Operand) -> Tensor:
+    """The pair of the real and the imaginary part of r*exp(i*phi), along a new last axis."""
+
+@overload
+def polar(r: Plain, phi: Tensor) -> Tensor:
+    """The pair of the real and the imaginary part of r*exp(i*phi), along a new last axis."""
+
+@overload
+def polar(r: Plain, phi: Plain) -> Any: ...
+@overload
+def rfft(x: Tensor) -> Tensor:
+    """The discrete Fourier transform of real values along the last axis, at the frequencies from 0 to half the number of values: sum(x[j]*exp(-2*pi*i*j*k/n)), pairs of the real and the imaginary part."""
+
+@overload
+def rfft(x: Plain) -> Any: ...
+@overload
+def irfft(x: Tensor, n: Any = None) -> Tensor:
+    """The inverse of rfft: n real values, an even number if n is not given."""
+
+@overload
+def irfft(x: Plain, n: Any = None) -> Any: ...
+@overload
+def roots(c: Tensor) -> Tensor:
+    """The roots of the polynomial with these coefficients, of the highest power first: pairs of the real and the imaginary part, in the order of these; nan where the first coefficient is 0."""
+
+@overload
+def roots(c: Plain) -> Any: ...

@@ -606,3 +606,15 @@ class Methods:
 
     def heaviside(self, y: Operand) -> Tensor:
         """0 for a negative x, y at 0, 1 for a positive x."""
+
+    def cmul(self, y: Operand) -> Tensor:
+        """The product of complex numbers, each a pair of its real and imaginary part along the last axis."""
+
+    def cdiv(self, y: Operand) -> Tensor:
+        """The quotient of complex numbers, each a pair of its real and imaginary part along the last axis."""
+
+    def rfft(self) -> Tensor:
+        """The discrete Fourier transform of real values along the last axis, at the frequencies from 0 to half the number of values: sum(x[j]*exp(-2*pi*i*j*k/n)), pairs of the real and the imaginary part."""
+
+    def irfft(self, n: Any = None) -> Tensor:
+        """The inverse of rfft: n real values, an even number if n is not given."""

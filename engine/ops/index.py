@@ -51,6 +51,7 @@ ops.scalar.probability: ndtri. erfcinv. -normal_hazard log_ndtr. logit. entr. -g
 ops.scalar.steps: +copysign. +heaviside. -sign_bit -step
 ops.solvers.functions: +argmin. +root +integral +ode +taylor -solved
 ops.arrays.windows: -windows -overlaid
+ops.arrays.pairs: +cmul. +cdiv. +polar rfft. irfft. roots
 """
 OPERATORS = (
     "add + 1 add, sub - 1 sub, mul * 2 mul, div / 2 truediv, neg - 3 neg, floor_divide // 2 floordiv, remainder % "
