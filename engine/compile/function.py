@@ -367,8 +367,8 @@ class Compiled:
             used, found = self._rows.found(values)
         except TooLong:
             return self._rows_by_products(values)
-        if self._is_verified and used.native is not None and not used.checks and self.arguments.is_flat:
-            self._quick_rows = used.native.shortcut(lambda *_: None, None, True)
+        if self._is_verified and used.native is not None and len(self._rows.known) == 1 and self.arguments.is_flat:
+            self._quick_rows = used.native.shortcut(lambda *_: None, None, True, used.checks)
         return used.template, found
 
     def _rows_by_products(self, values: tuple[Value, ...]) -> tuple[Any, Sequence[Any]]:
@@ -397,10 +397,10 @@ class Compiled:
 
     def _value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
         used, (value, *gradients) = self._gradient.found(self._entered(args, keywords))
-        if used.native is not None and not used.checks:
+        if used.native is not None and len(self._gradient.known) == 1:
             known: Any = None if self._is_verified else self._examples
             if self.arguments.is_flat and self.arguments.by_place == len(self.names) and self._template is PART:
-                self._quick = used.native.shortcut(self._value_and_grad, known, self._single)
+                self._quick = used.native.shortcut(self._value_and_grad, known, self._single, used.checks)
         return filled(used.template, iter([value])), self._derived(gradients)
 
     def _traced_at(self, values: tuple[Value, ...], unrolled: int = 0) -> tuple[Program, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from agrad.engine.errors import AgradError, Hint
 
 if TYPE_CHECKING:
-    from agrad.engine.program.ir import Program
+    from agrad.engine.program.ir import GuardCheck, Program
     from agrad.engine.values import Array, Shape, Value
 
 AUTO = "auto"  # not a backend: REFERENCE at first, NATIVE when that is faster
@@ -60,11 +60,13 @@ class Code(Protocol):
 class NativeCode(Code, Protocol):
     """A compiled program without checks."""
 
-    def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
+    def shortcut(
+        self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool, checks: Sequence[GuardCheck] = ()
+    ) -> Callable[..., Any]:
         """A function from inputs to the first output and a tuple of the rest, or with `is_single` a tuple of all.
 
-        Where its arguments are not numbers, or arrays of its shapes, or not those `known` (any if None), it calls `ask`
-        with them.
+        Where its arguments are not numbers, or arrays of its shapes, or not those `known` (any if None), or one of the
+        checks does not hold, which read its last outputs, it calls `ask` with them.
         """
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:

@@ -31,7 +31,7 @@ from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.core.guards import bits, truth
-from agrad.engine.program.ir import Program, arranged, frozen
+from agrad.engine.program.ir import GuardCheck, Program, arranged, frozen
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
@@ -103,13 +103,15 @@ class Native:
         pack, compute = self._pack, self._compute
         return lambda *values: compute(pack(*values))
 
-    def shortcut(self, ask: Callable[..., Any], known: Sequence[Any] | None, is_single: bool) -> Callable[..., Any]:
+    def shortcut(
+        self, ask: Callable[..., Any], known: Sequence[Any] | None, is_single: bool, checks: Sequence[GuardCheck] = ()
+    ) -> Callable[..., Any]:
         """The same, to the first output and a tuple of the rest, or with `is_single` to a tuple of all.
 
-        Where its arguments are not numbers and arrays of its shapes, or not those `known` (any if None), it calls `ask`
-        with them.
+        Where its arguments are not numbers and arrays of its shapes, or not those `known` (any if None), or one of the
+        checks does not hold, which read its last outputs, it calls `ask` with them.
         """
-        pack, compute = self._pack, self._compute
+        pack, compute, count = self._pack, self._compute, len(self.outputs) - len(checks)
         expected = None if known is None else self._pack(*known)
 
         def call(*values: Any) -> Any:
@@ -120,7 +122,10 @@ class Native:
             if expected is not None and given != expected:
                 return ask(*values)
             found = compute(given)
-            return found if is_single else (found[0], found[1:])
+            for number, check in enumerate(checks, count):
+                if not check.holds(found[number]):
+                    return ask(*values)
+            return found[:count] if is_single else (found[0], found[1:count])
 
         return call
 

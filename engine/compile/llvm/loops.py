@@ -185,7 +185,7 @@ class Loops:
 
     # What code for numbers can do, too
 
-    def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
+    def shortcut(self, ask: Callable[..., Any], *_: object) -> Callable[..., Any]:
         """There is none."""
         return ask
 

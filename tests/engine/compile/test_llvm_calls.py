@@ -8,6 +8,7 @@ import weakref
 import numpy as np
 import pytest
 from parallel import in_threads
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -47,6 +48,24 @@ def test_what_cannot_be_computed_is_said_as_at_the_first_call(short):
         assert compiled.value_and_grad(1.0, y=2.0) == compiled.value_and_grad(1.0, 2.0)
         with pytest.raises(ag.AgradError, match="there is no argument z"):
             compiled.value_and_grad(1.0, z=2.0)
+
+
+@each("f, there, elsewhere", [
+    (lambda m: ag.det(m), np.eye(3) + 0.1, np.ones((3, 3))),
+    (lambda m: ag.sum(m) if m[0, 0] > 0.0 else ag.sum(m * m), np.ones((3, 3)), -np.ones((3, 3))),
+])  # fmt: skip
+def test_a_short_call_says_what_a_long_one_says_where_a_check_fails(f, there, elsewhere):
+    compiled = ag.compile(f, there, backend="llvm")
+    for scale in (1.1, 1.2):
+        compiled.value_and_grad(scale * there)
+    assert compiled._quick is not None and compiled._gradient.known[0].checks
+    for m in (there, elsewhere, 2.0 * there, 2.0 * elsewhere):
+        x = ag.tensor(m, requires_grad=True)
+        y = f(x)
+        y.backward()
+        value, slope = compiled.value_and_grad(m)
+        assert value == pytest.approx(y.item(), rel=1e-12)
+        np.testing.assert_allclose(slope, x.grad.numpy(), rtol=1e-12)
 
 
 def test_results_that_are_held_stay_as_they_were(short):
