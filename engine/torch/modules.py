@@ -23,7 +23,7 @@ from agrad.torch import composed as extra
 from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
 from agrad.torch.registry import TORCH, checked, engine, named, plain, refuse_whole, requirement
-from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
+from agrad.torch.tensor import Tensor, entitle, keep, no_attribute, typed, write_over
 from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
 
@@ -109,7 +109,7 @@ def _layer(name: str, found: Any) -> Any:
             made = found.forward(self, *args, **keywords)
             if name.startswith(_STRICT[1:]) and given[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
                 return func.mapped(lambda x: entitle(x, "SqueezeBackward1"), made)
-            return _entitled(function, made, given, vars(self))
+            return keep(function, _entitled(function, made, given, vars(self)), (*given, getattr(self, "weight", None)))
         except AgradError as error:
             axes = getattr(found, "axes", ()) or ((1, 2) if "Cell" in name else (2, 3))
             is_strict = name.startswith(_STRICT) and given[0].ndim not in axes

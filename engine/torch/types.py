@@ -109,6 +109,19 @@ class Size(tuple[int, ...]):
         """How many entries it has."""
         return size_of(self)
 
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple.__add__(other, self))
+
+    def __mul__(self, times: Any) -> Any:
+        return Size(tuple.__mul__(self, times))
+
 
 class Count(int):
     """`x.size`: the number of entries to the engine, and to PyTorch's users a method."""
