@@ -75,9 +75,8 @@ def walkable(root: Node) -> tuple[list[Node], list[Node]]:
         stamp = node.stamp
         if stamp is not node.seq and stamp > newest:  # it was written, or computed again
             newest = stamp
-        if node.freed is not None:
-            suspect = True
-        elif node.extra is not None and node.op is not None and (node.extra.saves or rewritten(node)):
+        extra = node.extra
+        if node.freed is not None or (extra is not None and node.op is not None and (extra.saves or rewritten(node))):
             suspect = True
         for operand in node.inputs:
             if type(operand) is Node and operand not in found:

@@ -638,9 +638,9 @@ def entitle(x: Any, name: str) -> Any:
 SAVES = {
     name: what
     for what, names in {
-        "first": "softplus celu hardsigmoid hardshrink nan_to_num median cummax cummin logcumsumexp gather nll_loss glu "
-        "masked_select take nansum threshold max_pool1d max_pool2d avg_pool1d avg_pool2d layer_norm batch_norm group_norm "
-        "instance_norm",
+        "first": "softplus celu hardsigmoid hardshrink nan_to_num median cummax cummin logcumsumexp gather nll_loss "
+        "glu masked_select take nansum threshold max_pool1d max_pool2d avg_pool1d avg_pool2d layer_norm batch_norm "
+        "group_norm instance_norm",
         "all": "fmax fmin cdist dist smooth_l1_loss huber_loss binary_cross_entropy",
         "factors": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
         "result": "hypot copysign norm logsumexp det",
