@@ -245,6 +245,12 @@ class AgradError(RuntimeError):
         return "\n".join(lines)
 
 
+class PlaceError(IndexError, AgradError):
+    """An IndexError of Python's: a place that is not there."""
+
+    __init__ = AgradError.__init__
+
+
 class Place(Struct):
     """An origin that consists of its texts alone."""
 

@@ -63,6 +63,8 @@ class Extra:
     is_parameter = False  # a leaf that modules list
     keeps = False  # a computed value whose gradient is retained
     recorded = False  # a leaf that represents a computed value, though it requires no gradient
+    saves: tuple[Node, ...] = ()  # what must not be written to before a backward, though no rule here reads it
+    saves_result = False  # whether the result must not
     storage: Storage | None = None
     unit: Any = None  # a Unit: of a leaf, and of a value that was inferred; see `agrad.engine.units`
     grad_unit: Any = None  # that of its gradient
@@ -533,6 +535,8 @@ def free(nodes: Sequence[Node], by: object) -> None:
         if node.seq <= since:
             touch(node)
         node.freed = by
+        if node.extra is not None and node.extra.saves:
+            node.extra.saves = ()
         if is_kept:
             continue
         if type(node.value) is float:

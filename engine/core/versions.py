@@ -75,7 +75,8 @@ def walkable(root: Node) -> tuple[list[Node], list[Node]]:
         stamp = node.stamp
         if stamp is not node.seq and stamp > newest:  # it was written, or computed again
             newest = stamp
-        if node.freed is not None or (node.extra is not None and node.op is not None and rewritten(node)):
+        extra = node.extra
+        if node.freed is not None or (extra is not None and node.op is not None and (extra.saves or rewritten(node))):
             suspect = True
         for operand in node.inputs:
             if type(operand) is Node and operand not in found:
@@ -103,9 +104,13 @@ def check_walkable(order: list[Node], root: Node) -> None:
     for node in order:
         if node.freed is not None:
             raise core.graph_errors.freed_error(order, root)
-        if node.storage is not None and rewritten(node) and node.op is not None and node.reads()[1]:
-            raise core.graph_errors.changed_error(node, node, root)
         stamp = node.seq if rewritten(node) else node.stamp  # a write to its own data makes it no younger
+        if node.extra is not None and node.op is not None:
+            if rewritten(node) and (node.extra.saves_result or node.reads()[1]):
+                raise core.graph_errors.changed_error(node, node, root)
+            for saved in node.extra.saves:
+                if saved.stamp > stamp and not (saved.storage is not None and saved.storage.successor == node.seq):
+                    raise core.graph_errors.changed_error(node, saved, root)
         for operand in node.inputs:
             if type(operand) is not Node:
                 continue

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, Self
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, PlaceError
 from agrad.engine.nn.module import Mistyped, Module, indented
 from agrad.engine.nn.parameter import is_parameter, parameter
 from agrad.engine.values import describe, whole
@@ -119,7 +119,7 @@ class _Several(_Holder):
         place = whole(index, "an index")
         if not -len(names) <= place < len(names):
             count = f"{len(names)} module{'' if len(names) == 1 else 's'}"
-            raise AgradError("shape", f"index {place} is out of range: {type(self).__name__} has {count}")
+            raise PlaceError("shape", f"index {place} is out of range: {type(self).__name__} has {count}")
         return names[place]
 
 

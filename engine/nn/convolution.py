@@ -98,6 +98,8 @@ def _convolved(name: str, axes: int, x: Any, weight: Any, *, bias: Any, **settin
     x, single = _single(name, array_of(x), axes, weight.shape[1] * groups)
     steps, gaps = (each_of(name, what, settings[what], axes) for what in ("stride", "dilation"))
     if padding == "same":
+        if any(step != 1 for step in steps):
+            raise AgradError("domain", f"{name}: padding='same' is not supported for strided convolutions")
         spans = [gap * (size - 1) for gap, size in zip(gaps, sizes, strict=True)]
         x = _around(x, [(span // 2, span - span // 2) for span in spans])
     elif padding != "valid":

@@ -463,6 +463,9 @@ def _set_grad(self: Any, value: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
     if value is not None and value.shape != self.shape:
         raise RuntimeError(f"assigned grad has data of a different size: {[*value.shape]} for {[*self.shape]}")
+    if value is not None and dtype_of(value) is not self.kind:
+        told = f"attempting to assign a gradient with dtype {dtype_of(value)} to a tensor with dtype {self.kind}"
+        raise RuntimeError(f"{told}\n  fix: g.double()")
     touch(self.node)
     self.node.grad = None if value is None else Gradient(value)
     if value is None:

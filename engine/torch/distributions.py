@@ -111,7 +111,8 @@ class Distribution:
 
     def expand(self, batch_shape: Any) -> Any:
         """The same in a larger shape."""
-        return type(self)(**{name: self.__dict__[name].expand(*batch_shape) for name in self.names})
+        given, count = {name: self.__dict__[name] for name in self.names}, len(self.batch_shape)
+        return type(self)(**{name: x.expand(*batch_shape, *x.shape[count:]) for name, x in given.items()})
 
     def __repr__(self) -> str:
         told = [(name, self.__dict__[name]) for name in self.names]

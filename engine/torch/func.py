@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import scope
+from agrad.engine.core.context import current, scope
+from agrad.engine.core.graph import collect
 from agrad.engine.values import np
 from agrad.torch import autograd
+from agrad.torch.creation import default_generator
 from agrad.torch.registry import engine
 from agrad.torch.tensor import Tensor
 
@@ -47,14 +49,27 @@ def _tracked(x: Any) -> Any:
     if not isinstance(x, core.Tensor):
         raise RuntimeError(f"derivatives are taken by Tensors, not {type(x).__name__}")
     with scope(recording=True):
-        return engine("clone", x) if x.requires_grad else x.clone().detach().requires_grad_()
+        if x.requires_grad:
+            return engine("clone", x)
+        made = x.clone().detach().requires_grad_()
+        made.node._more().ended = False  # see `_finished`
+        return made
 
 
-def _finished(tree: Any, *inputs: Any) -> Any:
-    """Results, without a graph unless an argument of the outermost call has one."""
-    if any(isinstance(x, core.Tensor) and x.requires_grad for tree_ in inputs for x in leaves(tree_)):
-        return tree
-    return mapped(lambda x: x.detach() if isinstance(x, core.Tensor) else x, tree)
+def _finished(tree: Any, given: Any) -> Any:
+    """Results with their graph, where it leads to a leaf of the user's, or of a function of functions around this."""
+    for x in leaves(given):
+        if isinstance(x, core.Tensor) and hasattr(x.node.extra, "ended"):
+            x.node.extra.ended = True
+
+    def finished(x: Any) -> Any:
+        if not isinstance(x, core.Tensor):
+            return x
+        behind = collect([x.node]) if x.requires_grad and current().recording else ()
+        is_open = any(node.op is None and not getattr(node.extra, "ended", False) for node in behind)
+        return x if is_open else x.detach()
+
+    return mapped(finished, tree)
 
 
 def _argued(args: tuple[Any, ...], argnums: Any) -> tuple[list[Any], list[int]]:
@@ -79,8 +94,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             parts = _gradients([value], wanted, None)
         grads = tuple(rebuilt(given[place], iter([parts.pop(0) for _ in leaves(given[place])])) for place in places)
         one = grads[0] if isinstance(argnums, int) else grads
-        result = _finished((one, value), args)
-        return (result[0], (result[1], _finished(aux, args))) if has_aux else result
+        result = _finished((one, value), given)
+        return (result[0], (result[1], _finished(aux, given))) if has_aux else result
 
     return call
 
@@ -120,9 +135,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def pull(cotangents: Any) -> Any:
         with scope(recording=True):
             parts = _gradients(leaves(value), leaves(given), leaves(cotangents))
-        return _finished(rebuilt(given, iter(parts)), primals, cotangents)
+        return _finished(rebuilt(given, iter(parts)), given)
 
-    result = (_finished(value, primals), pull)
+    result = (_finished(value, given), pull)
     return (*result, aux) if has_aux else result
 
 
@@ -133,7 +148,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
         found = func(*given)
         value, aux = found if has_aux else (found, None)
         pushed = _pushed(leaves(value), leaves(given), leaves(tuple(tangents)))
-    result = _finished((value, rebuilt(value, iter(pushed))), primals, tangents)
+    result = _finished((value, rebuilt(value, iter(pushed))), given)
     return (*result, aux) if has_aux else result
 
 
@@ -156,7 +171,7 @@ def _jacobians(rows: Callable[..., Any]) -> Callable[..., Any]:
                 result = mapped(lambda y: rows(y, [given[place] for place in places]), value)
             if isinstance(argnums, int):
                 result = mapped_tuples(result, value)
-            finished = _finished(result, args)
+            finished = _finished(result, given)
             return (finished, aux) if has_aux else finished
 
         return call
@@ -227,16 +242,35 @@ def vmap(
         sizes = {x.shape[dim] for x, dim in zip(leaves(args), dims, strict=True) if dim is not None}
         if len(sizes) != 1:
             raise ValueError(f"vmap: expected all mapped axes to have one length, got {sorted(sizes)}")
-        results = []
+        results: list[Any] = []
+        numbers = current().random
+        kept, state = numbers.generator, default_generator.get_state() if randomness == "same" else None
         for place in range(sizes.pop()):
             parts = [x if dim is None else x.select(dim, place) for x, dim in zip(leaves(args), dims, strict=True)]
-            results.append(func(*rebuilt(args, iter(parts)), **keywords))
+            if state is not None:
+                default_generator.set_state(state)
+            try:
+                numbers.generator = _Refused() if randomness == "error" else numbers.generator
+                results.append(func(*rebuilt(args, iter(parts)), **keywords))
+            finally:
+                numbers.generator = kept if randomness == "error" else numbers.generator
+            for x in leaves(results[-1]):
+                if not isinstance(x, core.Tensor):
+                    raise ValueError(f"vmap: the function must only return Tensors, got {type(x).__name__}")
         columns = zip(*[leaves(one) for one in results], strict=True)
         outs = _dims(out_dims, results[0])
         joined = [engine("stack", list(column), axis=dim) for column, dim in zip(columns, outs, strict=True)]
         return rebuilt(results[0], iter(joined))
 
     return call
+
+
+class _Refused:
+    """What stands for the random numbers where a mapped function must not draw any."""
+
+    def __getattr__(self, name: str) -> Any:
+        fix = 'randomness="different", or "same" for the same numbers in each call'
+        raise RuntimeError(f"vmap: called random operation while in randomness error mode\n  fix: {fix}")
 
 
 def _dims(dims: Any, tree: Any) -> list[Any]:

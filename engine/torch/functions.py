@@ -139,6 +139,11 @@ def _of_any_type(name: str, input: Any, other: Any = None, **given: Any) -> Any:
     """{}, entry by entry."""
     (input, other), _ = second((input, *(() if other is None else (other,))), given)
     _of_wholes(name, input, other)
+    if name == "pow" and float64 not in (dtype_of(input), dtype_of(other)):
+        base, exponent = (np.asarray(getattr(x, "value", x), dtype=float) for x in (input, other))
+        if np.any(exponent < 0):  # of whole numbers 2**-1 is 0
+            among = (exponent >= 0) | (np.abs(base) == 1.0)
+            return tensor_of(np.where(among, base ** np.abs(exponent), 0.0)).long()
     return engine(name, input, other)
 
 
@@ -181,7 +186,13 @@ def _added(name: str, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha:
     return made
 
 
-@public("dot", "vdot", "inner")
+@public()
+def inner(input: Any, other: Any) -> Any:
+    """The sums of the products along the last axes of two tensors."""
+    return TORCH["tensordot"](input, other, ([-1], [-1])) if input.ndim and other.ndim else input * other
+
+
+@public("dot", "vdot")
 def dot(input: Any, tensor: Any) -> Any:
     """The sum of the products of two vectors."""
     need_tensor("dot", tensor, "tensor")
@@ -433,8 +444,10 @@ def _over_axis(name: str, input: Any, dim: int | None, dtype: Any = None) -> Any
 
 
 @public()
-def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
-    """The differences between neighbours along an axis."""
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences between neighbours along an axis, with what is put before and after it."""
+    if prepend is not None or append is not None:
+        input = TORCH["cat"]([x for x in (prepend, input, append) if x is not None], dim)
     if n < 0 or (whole(dim) is not None and not input.ndim):
         raise RuntimeError(f"diff needs an axis and an order that is not negative, not {n}")
     dim = axis_in(input, dim)
@@ -1632,7 +1645,7 @@ def _product(self: Any, other: Any) -> Any:
 
 def _forward(ours: str, other: Any, self: Any) -> Any:
     if ours in ("floor_divide", "remainder", "pow"):
-        _of_wholes(ours, other, self)
+        return _of_any_type(ours, other, self)
     if ours == "sub":
         _check_subtraction(self, other)
     return engine(ours, other, self)

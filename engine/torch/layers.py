@@ -309,6 +309,14 @@ def grid_sample(
     return entitle(found, "GridSampler2DBackward0")
 
 
+def binary_cross_entropy_at_ends(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
+    """-(target*log(input) + (1 - target)*log(1 - input)) with logarithms of at least -100; its derivative is finite."""
+    x, rest = input.detach(), 1 - input.detach()
+    value = -(target * x.log().clamp(min=-100.0) + (1 - target) * rest.log().clamp(min=-100.0))
+    losses = value + (input - x) * ((x - target.detach()) / (x * rest).clamp(min=1e-12))
+    return _reduced(losses if weight is None else losses * weight, reduction)
+
+
 PAD: Any = None  # `functional.pad`, when it is there
 OWN: dict[str, Any] = {
     f.__name__: checked(f.__name__, lambda *args, _loss=f, **given: _loss(*args, **(given | spelled_out(given))))

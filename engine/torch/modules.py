@@ -23,8 +23,8 @@ from agrad.torch import composed as extra
 from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
 from agrad.torch.registry import TORCH, checked, engine, named, plain, refuse_whole, requirement
-from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
-from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
+from agrad.torch.tensor import Tensor, entitle, keep, no_attribute, typed, write_over
+from agrad.torch.types import LinAlgError, ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -52,6 +52,8 @@ class Module(ModuleType):
         return sorted(found)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [one for one in dir(self) if one[0] != "_" and hasattr(self, one)]
         if not name.startswith("_"):
             for other in self._others:
                 found = other.get(name) if isinstance(other, dict) else getattr(other, name, None)
@@ -109,7 +111,7 @@ def _layer(name: str, found: Any) -> Any:
             made = found.forward(self, *args, **keywords)
             if name.startswith(_STRICT[1:]) and given[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
                 return func.mapped(lambda x: entitle(x, "SqueezeBackward1"), made)
-            return _entitled(function, made, given, vars(self))
+            return keep(function, _entitled(function, made, given, vars(self)), (*given, getattr(self, "weight", None)))
         except AgradError as error:
             axes = getattr(found, "axes", ()) or ((1, 2) if "Cell" in name else (2, 3))
             is_strict = name.startswith(_STRICT) and given[0].ndim not in axes
@@ -308,10 +310,13 @@ def _function(name: str, found: Any) -> Any:
         if name.startswith("binary_cross_entropy") and len(args) > 1 and args[0].shape != args[1].shape:
             raise ValueError(f"{name}: the target has shape {args[1].shape}, and the input {args[0].shape}")
         x = args[0] if args else None
+        compute = found
+        if name == "binary_cross_entropy" and np.any(x.value * (1 - x.value) < 1e-12):
+            compute = composed.binary_cross_entropy_at_ends
         is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
         if name == "threshold" and isinstance(x, Tensor):
             args, keywords = (x, *map(x.kind.python, args[1:])), {key: x.kind.python(n) for key, n in keywords.items()}
-        made = _entitled(name, found(*args, **keywords), (*args, keywords.get("pad")), keywords)
+        made = _entitled(name, compute(*args, **keywords), (*args, keywords.get("pad")), keywords)
         made = made.to(x.kind) if name in ("pad", "max_pool2d") and isinstance(x, Tensor) else made
         return write_over(x, made, f"{name}_") if is_written else made
 
@@ -442,7 +447,7 @@ _LINALG["matrix_exp"] = partial(engine, "expm")
 
 
 def _linalg() -> dict[str, Any]:
-    table = {name: TORCH[name] for name in ("cross", "diagonal")}
+    table: dict[str, Any] = {"LinAlgError": LinAlgError, **{name: TORCH[name] for name in ("cross", "diagonal")}}
     for key, function in _LINALG.items():
         name, *fields = key.split()
         title = fields.pop() if fields and "Backward" in fields[-1] else ""

@@ -17,7 +17,19 @@ from agrad.engine.core.dispatch import Handles, direct, of_one, of_two
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
-from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, part_of, typed, variant, write_over
+from agrad.torch.tensor import (
+    CAREFUL,
+    SAVES,
+    Tensor,
+    check_writable,
+    entitle,
+    give,
+    keep,
+    part_of,
+    typed,
+    variant,
+    write_over,
+)
 from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
@@ -104,7 +116,7 @@ def quickly(op: Op, slow: Callable[..., Any]) -> Callable[..., Any]:
 
 def directly(op: Op, slow: Callable[..., Any], kind: Any) -> Callable[..., Any]:
     """An operator that gives a type of entries of floats, in the steps of the engine's own; `slow` takes the others."""
-    own = Handles()
+    op, own = variant(op), Handles()
     own.kind, own.typed, own.made, own.careful = Tensor, float64, kind, CAREFUL
     own.blank = starmap(object.__new__, repeat((Tensor,)))
 
@@ -135,6 +147,8 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
         try:
             found = function(*args, **keywords)
             found = entitle(found, title) if title else found
+            if current().recording and name in SAVES:
+                keep(name, found, (*args, *keywords.values()))
             return found if out is None else into(out, found)
         except AgradError as error:
             raise as_pytorch(error, args) from None

@@ -8,7 +8,7 @@ where nothing is recorded, else as a new history of each, as in PyTorch.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -39,10 +39,18 @@ _ALIKE = _SUMS | frozenset(
 
 
 # Operations whose derivative PyTorch computes in another way: it shows where that is not finite, or in the sign of 0.
-OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid xlogy".split())
+OTHERWISE = frozenset(
+    "log log2 log10 log1p acosh atanh amax amin sigmoid xlogy tanh relu expm1 log_softmax pow square".split()
+)
 # What the rule for each operand reads, and the rule.
 _RULES: dict[str, tuple[tuple[str, Callable[..., Any]], ...]] = {
     "sigmoid": (("out", lambda g, out, x: g * (1.0 - out) * out),),
+    "tanh": (("out", lambda g, out, x: g * (1.0 - out * out)),),
+    "expm1": (("out", lambda g, out, x: g * (out + 1.0)),),
+    "relu": (("out", lambda g, out, x: OPS["where"].call(OPS["less_equal"].call(out, 0.0), 0.0, g)),),
+    "log_softmax": (("out", lambda g, out, x, axis: g - OPS["exp"].call(out) * _total(g, axis)),),
+    "pow": (("x y", lambda g, out, x, y: _by_base(g, x, y)), ("out x y", lambda *given: OPS["pow"].rules[1](*given))),
+    "square": (("x", lambda g, out, x: _by_base(g, x, 2.0)),),
     "xlogy": (("x y", lambda g, out, x, y: g * _log_beside(x, y)), ("x y", lambda g, out, x, y: g * x / y)),
 }
 _VARIANTS: dict[str, Op] = {}
@@ -58,10 +66,24 @@ def variant(op: Op) -> Op:
             made.rules = (lambda g, out, x: g / divisor(x),)
         elif op.name in _RULES:
             made.reads, made.rules = zip(*_RULES[op.name], strict=True)
+            made.selects = None
         else:
             made.rules = (_share,)
         made.__post_init__()
     return made
+
+
+def _by_base(g: Any, x: Any, y: Any) -> Any:
+    """y x**(y-1), which has a graph as long as y is not 0: the derivative of x is not a constant."""
+    if type(y) is float and y != 0.0 and isinstance(x, core.Tensor):
+        made = OPS["pow"].call(x, y - 1.0)
+        made.node.op = made.node.op and variant(OPS["pow"])
+        return g * (y * made)
+    return OPS["pow"].rules[0](g, None, x, y)  # type: ignore[misc]
+
+
+def _total(g: Any, axis: Any) -> Any:
+    return OPS["sum"].call(g, axis=axis, keepdims=True)
 
 
 def _log_beside(x: Any, y: Any) -> Any:
@@ -220,7 +242,7 @@ class Tensor(core.Tensor):
         made: Any = result
         if op.name in OTHERWISE and result.node.op is op:
             result.node.op = variant(op)
-            if op.name in _RULES:
+            if "out" in _RULES.get(op.name, (("",),))[0][0]:
                 result.node.value = result.value  # which these rules read
         for x in operands if CAREFUL and result.node.requires_grad else ():
             check_whole(x)
@@ -393,12 +415,20 @@ class Tensor(core.Tensor):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def __reversed__(self) -> Any:
+        return self.flip(0) if self.node.shape else self
+
     def __contains__(self, other: Any) -> bool:
         return bool((self == other).any())
 
     def __reduce__(self) -> Any:
         kept = _bytes_of(self.grad) if self.grad is not None and self.is_leaf else None
         return _restored, (_bytes_of(self), bool(self.requires_grad), (self.node.is_parameter, kept))
+
+    def __copy__(self) -> Tensor:
+        made = self.detach().requires_grad_(self.requires_grad)
+        made.node.is_parameter = self.node.is_parameter
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
@@ -603,6 +633,35 @@ def entitle(x: Any, name: str) -> Any:
     return x
 
 
+# What functions save in PyTorch, though no rule reads it here: the first operand, all, each factor of one that has a
+# gradient, or the result.
+SAVES = {
+    name: what
+    for what, names in {
+        "first": "softplus celu hardsigmoid hardshrink nan_to_num median cummax cummin logcumsumexp gather nll_loss "
+        "glu masked_select take nansum threshold max_pool1d max_pool2d avg_pool1d avg_pool2d layer_norm batch_norm "
+        "group_norm instance_norm",
+        "all": "fmax fmin cdist dist smooth_l1_loss huber_loss binary_cross_entropy",
+        "factors": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
+        "result": "hypot copysign norm logsumexp det",
+    }.items()
+    for name in names.split()
+}
+
+
+def keep(name: str, made: Any, operands: Sequence[Any]) -> Any:
+    """Let a later write to what PyTorch's function of a name saves be refused by a backward; returns what it made."""
+    what = SAVES.get(name)
+    node = getattr(made[0] if isinstance(made, tuple) and made else made, "node", None)
+    if what is not None and node is not None and node.op is not None and node.requires_grad:
+        given = [x.node for x in operands[: 1 if what == "first" else 2] if isinstance(x, core.Tensor)]
+        if what == "factors":
+            given = [x for x, other in zip(given, given[::-1], strict=True) if other.requires_grad]
+        node._more().saves_result = what == "result"
+        node._more().saves = () if what == "result" else tuple(given)
+    return made
+
+
 def note(node: Node, name: str, value: Any) -> None:
     """Keep a fact of a node that the engine does not know."""
     facts, log = node._more().__dict__, current().undo_log
@@ -657,9 +716,10 @@ def _outdate(node: Node, what: str) -> None:
 
 def check_writable(x: Any, needs_grad: bool) -> None:
     """PyTorch's rules for a write that is recorded."""
-    if not (needs_grad and current().recording):
-        return
     shared, root = x.view_of, x
+    is_apart = shared is not None and shared.made == "no_grad" and shared.whole is not None
+    if not (current().recording and (needs_grad or (is_apart and shared.whole.requires_grad))):
+        return
     if shared is not None and shared.whole is not None and shared.kind == "view":
         while not (root.node.op is None and root.node.requires_grad) and (up := root.view_of) is not None:
             if up.whole is None or up.kind != "view":

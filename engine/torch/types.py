@@ -9,7 +9,7 @@ from __future__ import annotations
 from sys import float_info as _FLOAT
 from typing import Any
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, PlaceError
 from agrad.engine.values import np, size_of
 
 
@@ -109,6 +109,19 @@ class Size(tuple[int, ...]):
         """How many entries it has."""
         return size_of(self)
 
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple.__add__(other, self))
+
+    def __mul__(self, times: Any) -> Any:
+        return Size(tuple.__mul__(self, times))
+
 
 class Count(int):
     """`x.size`: the number of entries to the engine, and to PyTorch's users a method."""
@@ -149,16 +162,14 @@ class _TypeError(TypeError, AgradError):
     __init__ = AgradError.__init__
 
 
-class _IndexError(IndexError, AgradError):
-    """An IndexError of Python's with agrad's message."""
-
-    __init__ = AgradError.__init__
-
-
 class ValueMistake(ValueError, AgradError):
     """A ValueError of Python's with agrad's message."""
 
     __init__ = AgradError.__init__
+
+
+class LinAlgError(AgradError):
+    """What PyTorch raises where a matrix has no inverse, or no factors."""
 
 
 _KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, "file": ValueMistake}
@@ -167,6 +178,7 @@ _OF_PLACES = (
     "no entries to index",
     "a mask of shape",
 )  # fmt: skip
+_OF_VALUES = ("one value a feature", "the target has shape")
 
 
 def as_pytorch(error: AgradError, operands: Any = (), is_strict: bool = False) -> AgradError:
@@ -179,7 +191,11 @@ def as_pytorch(error: AgradError, operands: Any = (), is_strict: bool = False) -
         kind = _KINDS.get(error.kind, ValueMistake if of_numpy else AgradError)
         kind = ValueMistake if is_strict and error.kind in ("shape", "domain") else kind
         if error.kind == "shape" and not is_strict and any(words in error.message for words in _OF_PLACES):
-            kind = _IndexError
+            kind = PlaceError
+        if any(words in error.message for words in _OF_VALUES):
+            kind = ValueMistake
+        if error.kind == "domain" and error.message.endswith(("singular matrix", "is not positive definite")):
+            kind = LinAlgError
         if kind is not AgradError:
             return of_class(kind, error)
     return error

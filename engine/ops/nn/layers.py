@@ -7,6 +7,7 @@ from typing import Any
 from agrad.engine.core.arguments import number_of, truth_of, wholes_of
 from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import check_places, getitem
 from agrad.engine.ops.arrays.reduction import mean
@@ -33,6 +34,8 @@ def linear(x: Any, weight: Any, /, bias: Any = None) -> Any:
         have, want = format_shape(inputs), format_shape(shape)
         raise AgradError("shape", f"linear: x of shape {have} does not fit the weight of shape {want}")
     product = OPS["matmul"].call(x, OPS["transpose"].call(weight))
+    if isinstance(x, Tensor) and x.requires_grad and isinstance(weight, Tensor) and product.node.op is not None:
+        product.node._more().saves = (weight.node,)  # whose transpose the derivative reads
     return product if bias is None else add(product, bias)
 
 
