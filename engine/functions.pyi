@@ -369,7 +369,7 @@ def randn(*shape: int | Sequence[int], requires_grad: bool = False, dtype: objec
 def manual_seed(seed: Any) -> None:
     """Set the seed of rand, randn, dropout and the initial values of modules, so that the same numbers follow each time. They have the distributions of PyTorch's, but are not the same numbers."""
 
-def load_csv(path: Any, columns: Any = None, units: bool = False, delimiter: Any = None, decimal: Any = None, comments: Any = None, skip: float = 0, header: Any = None, na: Any = None, encoding: Any = None) -> Any:
+def load_csv(path: Any, columns: Any = None, delimiter: Any = None, decimal: Any = None, comments: Any = None, skip: float = 0, header: Any = None, na: Any = None, encoding: Any = None, units: bool = False) -> Any:
     """The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and t[0] is not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; t.columns are the names, tensor(t) is the matrix of all columns. A column whose first entry is no number holds texts. columns: the name of a column, or its number from 0, or several of these. units: whether columns such as "speed (m/s)" have the units at the ends of their names, and are called what is before: t.speed. delimiter, decimal: found in the file, if not given; comments: "none" if lines that begin with # are rows; skip: lines to skip; header: whether the first row has the names, which must be said where it has numbers too; na: "NA", or several such texts, for missing numbers, which become nan; encoding: of a text that is not UTF-8. It reads .gz, .zst, .jsonl, .arrow and .parquet files, and folders of them, too."""
 
 def load_npy(path: Any) -> Tensor:
