@@ -175,6 +175,7 @@ def _head(work: MapWork, folder: Folder, parts: Sequence[Part]) -> dict[str, Any
         "--where": ask.where,
         "--whole": ask.whole,
         "--jacobian": ask.jacobian,
+        "--units": ask.units,
         "--keep": work.kept,
         "the form of the output": work.form,
         "--precision": work.precision,

@@ -60,7 +60,7 @@ class Function:
     def of(self, value: Any, found: Quantity) -> Any:
         """A value of which this was inferred, such as an argument at which the result is zero."""
         has_unit = any(map(self.work.solid, found.apart))
-        if not has_unit and not isinstance(value, Tensor):
+        if not has_unit and not (isinstance(value, Tensor) and value.node.recorded):
             return value
         x = value if isinstance(value, Tensor) else tensor(value)
         self.work.known[x.node] = found

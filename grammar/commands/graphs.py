@@ -410,17 +410,17 @@ def _derived(session: Session, call: Call, order: int) -> tuple[export.derive.De
     given = [bare(node) for node in leaves]
     names = [f"x{place}" if not (node.name or "").isidentifier() else node.name for place, node in enumerate(leaves)]
     traced, told = program.trace.extract([bare(root)], given, names), ""
-    examples: list[Any] = [*map(program.trace.plain, given)]
-    if Units.exist:
+    at: list[Any] = [*map(program.trace.plain, given)]
+    if Units.exist and not traced.checks:  # which are refused below
         up, *scales = [units.scale.Scale(unit) for unit in units.quantity.infer([root, *leaves])]
-        examples = [units.quantity.shown(x)[0] for x in given]
-        with program.trace.placeholders(examples, range(len(leaves))) as xs:
+        at = [units.quantity.shown(x)[0] for x in given]
+        with program.trace.placeholders(at, range(len(leaves))) as xs:
             (found,) = program.trace.inlined(traced, [one.of(x) for one, x in zip(scales, xs, strict=True)])
             found.node.unit = up.unit
             traced = program.trace.extract([up.numbers(found)], xs, names, None)
         texts = [one.named(name) for one, name in zip([*scales, up], [*names, "value"], strict=True)]
         told = f"; numbers are {', '.join(texts)}" if any(one.text() for one in (up, *scales)) else ""
-    return export.derive.derived(traced, examples, range(len(leaves)), order), told
+    return export.derive.derived(traced, at, range(len(leaves)), order), told
 
 
 @command(operands=EXPRESSION, options={"wrt": Operands(others=True), "as": _FORMULAS})

@@ -263,3 +263,8 @@ def test_exported_code_computes_with_numbers_of_the_units_of_its_leaves(text, at
     value, slopes = names["y"](*at)
     np.testing.assert_allclose([value, *slopes], [expected[0], *expected[1]], rtol=1e-13)
     assert "; numbers are " in code.splitlines()[0]
+
+
+def test_a_value_with_a_unit_that_depends_on_a_choice_is_not_exported(tmp_path):
+    with pytest.raises(AgradError, match="this one holds only where"):
+        run(f'var x = 3 m; y = x^2 if x > 2 m else x*(1 m); export y to "{tmp_path / "y.py"}"')
