@@ -112,7 +112,7 @@ def in_unit(value: Value, unit: Unit | None) -> Value:
 
 def scaled(value: Any, unit: Unit | None, power: int = 1) -> Any:
     """Differences, such as uncertainties, in SI units as numbers of a power of a unit; as they are without one."""
-    return value if unit is None or unit.factor == 1 else value * float(unit.factor**-power)
+    return value if value is None or unit is None or unit.factor == 1 else value * float(unit.factor**-power)
 
 
 def unit_of(value: Any, work: Inference | None = None) -> Unit | None:

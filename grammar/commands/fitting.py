@@ -41,6 +41,7 @@ from agrad.grammar.results import Estimated, Noted
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, loads, replaced
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import List
 
@@ -49,25 +50,23 @@ class LastFit(NamedTuple):
     """The latest fit of a session: the model, its parameters, and what was measured."""
 
     model: Closure  # of the parameters, and of all else that it uses
-    parameters: list[Tensor]
     used: dict[str, Any]
-    dof: float
     name: str
     y: Array
-    u: Any  # of what was measured; None where that is not known
+    parameters: Sequence[Tensor] = ()
+    dof: float = inf
+    u: Any = None  # of what was measured; None where that is not known
+    unit: Unit | None = None  # in which the numbers of y and u are
     told: Any = None  # the Fit itself, and what was said of it
     others: Sequence[LastFit] = ()  # the other sets of data
-    unit: Unit | None = None  # in which the numbers of y and u are
 
     def at(self, count: int, **others: Any) -> Any:
         """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
         return as_array(self.model(*self.parameters, **{**self.used, **others})) + np.zeros(count)
 
 
-def last_fit(
-    model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any, unit: Unit | None = None
-) -> LastFit:
-    """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
+def _set_of(model: Closure, name: str, y: Array) -> LastFit:
+    """A set of data, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
     given, used = model.definition.parameters, dict[str, Any]()
     bound = {*given}  # names that have another value each time
 
@@ -88,8 +87,7 @@ def last_fit(
         return part
 
     tree = replaced(parse_expression(Source("model", model.__name__)), named)
-    u = u if np.ndim(u) < 2 else np.sqrt(np.diag(u))
-    return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u, unit=unit)
+    return LastFit(function(tree, (*given, *used)), used, name, y)
 
 
 def _names(tree: Any) -> set[str]:
@@ -108,12 +106,10 @@ def mistaken_constants(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _note_constants(session: Session, call: Call, function: Closure) -> None:
-    typed = call.node.span.text
     for name, message in mistaken_constants(function.__name__):
         if name not in function.definition.parameters and not any(name in names for names in function.scopes):
-            over = re.sub(r"\bover\s+", f"over {name}, ", typed, count=1)
-            fix, has_start = re.subn(r"\bfrom\s+", f"from {name}=1, ", over, count=1)
-            session.emit(Noted(Note(message, fixes=[fix if has_start else f"{fix} from {name}=1"])))
+            fix = re.sub(r"\bover\s+", f"over {name}, ", started(call, {name: "1"}), count=1)
+            session.emit(Noted(Note(message, fixes=[fix])))
 
 
 class Asked(NamedTuple):
@@ -184,10 +180,10 @@ def _fit(session: Session, call: Call) -> None:
     for model in asked.models:
         _note_constants(session, call, model)
     starts, bounds = _starts(call, asked.names)
-    pairs = zip(asked.models, asked.measured, strict=True)
-    parts = [last_fit(model, [], inf, "", _plain(y), None) for model, y in pairs]
-    for place, part in enumerate(parts):
-        _require_all(call, 2 * place + 1, part)
+    named = zip(asked.models, call.node.operands[1::2], asked.measured, strict=False)
+    parts = [_set_of(model, written.span.text, _plain(y)) for model, written, y in named]
+    for part in parts:
+        _require_all(call, part)
     used = [as_array(x) for part in parts for x in part.used.values() if isinstance(x, Tensor | List)]
     scales = scales_of(call, asked, starts, used)
     first, within = _within(call, starts, bounds, scales)
@@ -211,9 +207,10 @@ def _fit(session: Session, call: Call) -> None:
     found = with_tied(found, ties)
     for name, value in zip([*asked.names, *asked.tied], [*values, *others], strict=True):
         session.machine.bind(call.names, name, value)
+    own = {"parameters": [*values, *others], "dof": _dof(found)}
     latest, *rest = [
-        last_fit(model, [*values, *others], _dof(found), call.operand(2 * place + 1).span.text, one.y, one.sigma, unit)
-        for place, (model, one, unit) in enumerate(zip(asked.models, data, scales.measured, strict=True))
+        part._replace(y=one.y, u=np.sqrt(np.diag(one.sigma)) if np.ndim(one.sigma) > 1 else one.sigma, unit=unit, **own)
+        for part, one, unit in zip(parts, data, scales.measured, strict=True)
     ]
     remember_entry(vars(session), "fit")
     session.fit = latest._replace(told=fit_quality.Told(found), others=rest)  # for `plot fit`, `last fit`, `report`
@@ -249,11 +246,10 @@ def _data(
     return [*chain(*[columns for _, columns in given])], data
 
 
-def _require_all(call: Call, place: int, part: LastFit) -> None:
+def _require_all(call: Call, part: LastFit) -> None:
     """Refuse data with nan, with a line that leaves these points out. Raises AgradError of kind `domain`."""
     arrays = {name: _plain(as_array(x)) for name, x in part.used.items() if isinstance(x, Tensor | List)}
-    columns = {call.operand(place).span.text: part.y}
-    columns |= {name: x for name, x in arrays.items() if np.shape(x) == part.y.shape}
+    columns = {part.name: part.y} | {name: x for name, x in arrays.items() if np.shape(x) == part.y.shape}
     missing = [name for name, x in columns.items() if np.isnan(x).any()]
     if not missing:
         return
@@ -286,8 +282,8 @@ def with_tied(found: Fit, tied: Mapping[str, tuple[Any, str]]) -> Fit:
     """A fit with what its parameters give, and the texts that say how."""
     known = dict[str, tuple[Any, Any, str, Unit | None]]()
     for name, (x, text) in tied.items():
-        unit, u = unit_of(x), uncertainty(x)
-        known[name] = in_unit(coerce(_plain(x)), unit), u and scaled(u, unit), text, unit
+        unit = unit_of(x)
+        known[name] = in_unit(coerce(_plain(x)), unit), scaled(uncertainty(x), unit), text, unit
     return found._replace(tied=known)
 
 
@@ -432,12 +428,10 @@ def _starts(call: Call, names: Sequence[str]) -> tuple[dict[str, Any], dict[str,
         low, high = (number_of("fit", "a bound", end, True) for end in call.options.get(f"in {name}", (-inf, inf)))
         pair: Any = call.option(f"in {name}")
 
-        def turned(name: str = name, pair: Any = pair) -> str:
-            ends = [re.escape(one.span.text) for one in pair.items]
-            before = rf"\b({name}\s+in\s+)({ends[0]})\s*\.\.\s*({ends[1]})"
-            return re.sub(before, r"\1\3..\2", call.node.span.text, count=1)
+        def turned(pair: Any = pair) -> str:
+            return corrected(pair.span, "..".join(one.span.text for one in reversed(pair.items)))
 
-        kept = format_number(low) if pair is None else pair.items[0].span.text
+        kept = pair and pair.items[0].span.text
         held = f"{name} = {kept} before the fit keeps it, without {name} after over"
         require_ends(name, low, high, _typed(call), turned, held)
         value = call.options.get(f"from {name}", call.names.get(name))
@@ -499,7 +493,7 @@ def _own(y: Tensor, unit: Unit | None) -> Any:
     u: Any = uncertainty(y)
     whole: Any = uncertainty(OPS["sum"].call(y))
     if u is None or np.isclose(whole, np.linalg.norm(u), rtol=1e-6, atol=0.0):
-        return None if u is None else scaled(u, unit)
+        return scaled(u, unit)
     if y.size > TIED:
         fixes = [Hint("sigma s   at the end gives uncertainties without correlations")]
         raise AgradError("domain", "fit: so many measured values are correlated", fixes=fixes)

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
 _OF_NUMBERS = frozenset(
-    """plot contour histogram study area tangent minimize maximize export formula step check watch report
-    correlate""".split()
+    "plot contour histogram study area tangent minimize maximize export formula step check watch correlate".split()
 )
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
