@@ -309,8 +309,8 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
         number, u, unit = value.value, uncertainty_of(value), units.quantity.unit_of(value) if Units.exist else None
         if unit is None:
             return format_value(number, settings.precision, u)
-        u = None if u is None else u / float(unit.factor)
-        return f"{format_value(units.quantity.in_unit(number, unit), settings.precision, u)} {unit.text}"
+        number, u = units.quantity.in_unit(number, unit), units.quantity.scaled(u, unit)
+        return f"{format_value(number, settings.precision, u)} {unit.text}"
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int) and value.bit_length() > 1023:

@@ -114,14 +114,15 @@ def _plot(plot: results.Plot, name: str, nonfinite: dict[str, str]) -> dict[str,
 def _value(value: Any, settings: results.Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Numbers and arrays as `value`, anything else as its text."""
     try:
-        u = results.uncertainty_of(value)
+        u, unit = results.uncertainty_of(value), None
         if Units.exist and (unit := agrad.engine.units.quantity.unit_of(value)) is not None:
-            u = None if u is None else u / float(unit.factor)
-            value = agrad.engine.units.quantity.in_unit(value.value, unit)
-            more = {} if u is None else {"u": plain(u, "u", nonfinite)}
-            return {"value": plain(value, "value", nonfinite), **more, "unit": unit.text}
+            value, u = (
+                agrad.engine.units.quantity.in_unit(value.value, unit),
+                agrad.engine.units.quantity.scaled(u, unit),
+            )
         fields = {"value": plain(as_truth(value), "value", nonfinite)}
-        return fields if u is None else fields | {"u": plain(u, "u", nonfinite)}
+        fields |= {} if u is None else {"u": plain(u, "u", nonfinite)}
+        return fields if unit is None else fields | {"unit": unit.text}
     except AgradError:
         return {"text": results.whole_text_of(value, settings)}
 

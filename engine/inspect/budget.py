@@ -181,9 +181,13 @@ def budget(y: Any, coverage: float = 0.95, order: int = 1, k: float | None = Non
     _check(coverage, k)
     if order not in (1, 2):
         raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
+    name, unit = y.node.spell(), None
+    if Units.exist:
+        unit = units.quantity.unit_of(y)
+        y = units.quantity.over_unit(y, unit)
     with as_recorded(y) as found:
         if found is None:
-            raise _unmeasured(y.node.spell())
+            raise _unmeasured(name)
         (slopes,) = found.slopes(y)
         u, dof, terms = float(found.combined(slopes)), found.effective(slopes), slopes * found.u
         shares = terms / (u or 1.0) * (found.correlations @ terms / (u or 1.0))
@@ -194,34 +198,23 @@ def budget(y: Any, coverage: float = 0.95, order: int = 1, k: float | None = Non
         second = second_order(y, found) if order > 1 else None
         expanded = k * (u if second is None else second.with_first(u))
         correlated = len(found.groups) < len(rows)
-        made = Budget(y.node.spell(), y._number(), u, rows, dof, correlated, coverage, k, expanded, second)
-        return _in_units(made, y, found) if Units.exist else made
+        made = Budget(name, y._number(), u, rows, dof, correlated, coverage, k, expanded, second)
+        return _in_units(made, unit, found) if Units.exist else made
 
 
-def _in_units(found: Budget, y: Tensor, sources: Sources) -> Budget:
-    """The budget with each number in its unit: those of the sources, of the result, and of one over the other."""
-    result, *each = [one or units.quantity.ONE for one in units.quantity.infer([y.node, *sources.nodes])]
-    each = [unit for unit, node in zip(each, sources.nodes, strict=True) for _ in np.ndindex(node.shape)]
-    slopes, scale = [units.quantity.over(result, [unit]) for unit in each], float(result.factor)
+def _in_units(found: Budget, unit: Any, sources: Sources) -> Budget:
+    """The budget of the number of a unit, with those of the sources, and of the one over the other."""
+    known = [one or units.quantity.ONE for one in units.quantity.infer(sources.nodes)]
+    each = [one for one, node in zip(known, sources.nodes, strict=True) for _ in np.ndindex(node.shape)]
     rows = [
         row._replace(
-            value=unit.of_si(row.value),
-            u=row.u / float(unit.factor),
-            sensitivity=slope.of_si(row.sensitivity),
-            contribution=row.contribution / scale,
+            value=one.of_si(row.value), u=row.u / (factor := float(one.factor)), sensitivity=row.sensitivity * factor
         )
-        for row, unit, slope in zip(found.sources, each, slopes, strict=True)
+        for row, one in zip(found.sources, each, strict=True)
     ]
-    texts = [*[(unit.text, slope.text) for unit, slope in zip(each, slopes, strict=True)], (result.text, "")]
-    second = found.second and found.second._replace(bias=found.second.bias / scale, u=found.second.u / scale)
-    return found._replace(
-        value=result.of_si(found.value),
-        u=found.u / scale,
-        expanded=found.expanded / scale,
-        sources=rows,
-        second=second,
-        units=tuple(texts) if any(map(any, texts)) else (),
-    )
+    result = unit or units.quantity.ONE
+    texts = [*[(one.text, units.quantity.over(result, [one]).text) for one in each], (result.text, "")]
+    return found._replace(sources=rows, units=tuple(texts) if any(map(any, texts)) else ())
 
 
 def _check(coverage: float, k: float | None) -> None:
@@ -418,6 +411,7 @@ def sampled(
 ) -> tuple[Budget, list[tuple[str, Any, Any]]]:
     """The budget with what a Monte Carlo run finds, and its curves: the density of the samples, and the normal one."""
     _check_count(count)
+    y = units.quantity.over_unit(y, units.quantity.unit_of(y)) if Units.exist else y
     tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
     tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
     expected = linear.value - linear.expanded, linear.value + linear.expanded
@@ -426,8 +420,7 @@ def sampled(
         assert found is not None
         function = _function(y, found)
         while holds is None and len(values) < most:  # until the ends are known well enough (clause 7.9)
-            drawn, unit = function(_draws(found, count, rng)), units.quantity.unit_of(y) if Units.exist else None
-            values = np.append(values, drawn if unit is None else drawn / float(unit.factor) - float(unit.zero or 0))
+            values = np.append(values, function(_draws(found, count, rng)))
             off, doubt = np.array([_compared(values, *pair) for pair in zip(tails, expected, strict=True)]).T
             holds = True if np.all(off + doubt <= tolerance) else False if np.any(off - doubt > tolerance) else None
     low, high = _shortest(values, linear.coverage) if shortest else np.quantile(values, tails).tolist()

@@ -146,6 +146,6 @@ def _in_unit(written: ast.Expr, own: Powers, unit: str) -> str:
 def started(call: Call, texts: Mapping[str, str]) -> str:
     """The command with more starts."""
     typed, span = call.node.span.text, call.node.span
-    given = [written.span.end - span.start for word, written in call.node.options if word.startswith("from ")]
+    given = [one.span.end - span.start for word, one in call.node.options if one and word.startswith("from ")]
     end, more = max(given, default=len(typed)), ", ".join(f"{name}={text}" for name, text in texts.items())
     return f"{typed[:end]}{',' if given else ' from'} {more}{typed[end:]}"

@@ -66,7 +66,7 @@ class LastFit(NamedTuple):
 
 
 def _set_of(model: Closure, name: str, y: Array) -> LastFit:
-    """A set of data, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
+    """A set of data, with what its model uses now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
     given, used = model.definition.parameters, dict[str, Any]()
     bound = {*given}  # names that have another value each time
 
@@ -168,7 +168,7 @@ def _fit(session: Session, call: Call) -> None:
 
     over: the names of the parameters, with bounds: a in 0..1
     sigma: the standard uncertainties of y, or its covariance matrix
-    from: where to start: a=1, b=0.1
+    from: where to start, with units where there are any: a=1, b=2 m/s
     tied: parameters that others give: c = 2*a
     loss: counts large residuals less: huber, soft_l1, cauchy or arctan
     beyond: the residual from which on they count less, in units of sigma if that is known: 1
@@ -207,7 +207,7 @@ def _fit(session: Session, call: Call) -> None:
     found = with_tied(found, ties)
     for name, value in zip([*asked.names, *asked.tied], [*values, *others], strict=True):
         session.machine.bind(call.names, name, value)
-    own = {"parameters": [*values, *others], "dof": _dof(found)}
+    own: dict[str, Any] = {"parameters": [*values, *others], "dof": _dof(found)}
     latest, *rest = [
         part._replace(y=one.y, u=np.sqrt(np.diag(one.sigma)) if np.ndim(one.sigma) > 1 else one.sigma, unit=unit, **own)
         for part, one, unit in zip(parts, data, scales.measured, strict=True)
