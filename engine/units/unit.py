@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Hint, Instead
-from agrad.engine.units.table import AMBIGUOUS, LONG, SHORT, TABLE
+from agrad.engine.units.table import AMBIGUOUS, LONG, ROWS, SHORT
 from agrad.engine.values import format_number
 from agrad.lazy import pattern, rare
 
@@ -94,7 +94,7 @@ def times(*terms: tuple[Powers, Fraction | int]) -> dict[str, Fraction]:
 def _rows() -> dict[str, tuple[str, str, bool]]:
     """By each name: its definition, the prefixes that it takes, and whether these are words."""
     found = {}
-    for line in TABLE.strip().splitlines():
+    for line in ROWS:
         names, _, definition = line.partition(" = ")
         symbols, _, long = names.partition(";")
         for name in [*symbols.split(), *long.split()]:
@@ -134,7 +134,7 @@ def described(text: str) -> str:
 
 def word(name: str) -> str:
     """The word for a symbol, `metre` for `m`; empty if there is none."""
-    for line in TABLE.splitlines():
+    for line in ROWS:
         symbols, _, long = line.partition(" = ")[0].partition(";")
         if long and name in [one.rstrip("*+-") for one in symbols.split()]:
             return long.split()[0].rstrip("*+-")

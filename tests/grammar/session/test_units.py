@@ -172,3 +172,22 @@ def test_a_loop_gives_the_same_as_one_that_is_not_compiled(text, monkeypatch):
     found = run(text)
     monkeypatch.setattr("agrad.grammar.loops.hot_loops.WORTH", 10**9)
     assert run(text) == found != []
+
+
+@each("number, asked, text, expected", lines("demands.txt"))
+def test_a_demand_is_met_or_the_page_says_why_not(number, asked, text, expected):
+    if text == "docs":
+        page = " ".join(HERE.parents[2].joinpath("docs/units.md").read_text("utf-8").split())
+        assert expected in page
+    elif expected.startswith("error: "):
+        with pytest.raises(AgradError) as problem:
+            run(text)
+        assert problem.value.message == expected.removeprefix("error: ")
+        assert problem.value.labels
+        assert problem.value.fixes
+    else:
+        assert run(text)[-1] == expected
+
+
+def test_every_demand_has_a_row():
+    assert [int(number) for number, *_ in lines("demands.txt")] == [*range(1, 26)]
