@@ -60,7 +60,7 @@ OPERATORS = [tuple(row.split("  ->  ")) for row in _texts("operators")]
 # In the order in which a new user needs them; a family that is not here comes last.
 FAMILIES = (
     *("arithmetic", "elementary", "learning", "special", "selection", "comparison", "reductions", "shapes"),
-    *("linear algebra", "creation", "graph", "derivatives"),
+    *("linear algebra", "complex numbers", "creation", "graph", "derivatives"),
 )
 _SHORT = {"linalg": "linear algebra"}  # one-word names of families
 _BY_NAME = {family: short for short, family in _SHORT.items()}

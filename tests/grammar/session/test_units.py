@@ -268,3 +268,22 @@ def test_exported_code_computes_with_numbers_of_the_units_of_its_leaves(text, at
 def test_a_value_with_a_unit_that_depends_on_a_choice_is_not_exported(tmp_path):
     with pytest.raises(AgradError, match="this one holds only where"):
         run(f'var x = 3 m; y = x^2 if x > 2 m else x*(1 m); export y to "{tmp_path / "y.py"}"')
+
+
+@each("number, asked, text, expected", lines("demands.txt"))
+def test_a_demand_is_met_or_the_page_says_why_not(number, asked, text, expected):
+    if text == "docs":
+        page = " ".join(HERE.parents[2].joinpath("docs/units.md").read_text("utf-8").split())
+        assert expected in page
+    elif expected.startswith("error: "):
+        with pytest.raises(AgradError) as problem:
+            run(text)
+        assert problem.value.message == expected.removeprefix("error: ")
+        assert problem.value.labels
+        assert problem.value.fixes
+    else:
+        assert run(text)[-1] == expected
+
+
+def test_every_demand_has_a_row():
+    assert [int(number) for number, *_ in lines("demands.txt")] == [*range(1, 26)]
