@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -223,7 +224,7 @@ def test_no_statement_reads_what_the_system_tells_of_itself(tmp_path, monkeypatc
     statements += [f'load "{path}"' for path in ("a.ag", "/proc/self/environ", "/proc/kmsg", "/dev/tty")]
     statements += [f'load_csv("{path}")' for path in ("folder", "linked", "/proc/self", "/dev")]
     os.symlink("/proc/sys/kernel", "linked")
-    for statement in [*statements, 'chunks("a.csv", 2)', 'torch.load("a.npz")']:
+    for statement in [*statements, 'chunks("a.csv", 2)', 'torch.load("a.npz")', 'torch.load("a.csv", "cpu")']:
         session = Session()
         if statement.startswith(("np.", "torch.")):
             session.run("import torch, numpy as np")
@@ -232,6 +233,38 @@ def test_no_statement_reads_what_the_system_tells_of_itself(tmp_path, monkeypatc
     with pytest.raises(AgradError, match="save did not write it"):
         Session().run('save "/proc/kmsg"')  # which is not read to know that, since it does not end
     assert definition(Document("x.ag", 'load "/proc/kmsg"'), 8) is None
+
+
+class Evil:
+    def __reduce__(self):
+        return os.mkdir, ("made",)
+
+
+# What sets an attribute of a class of agrad's own, for all sessions of the process.
+CHANGING = b"cagrad.torch.types\nSize\nN}Vnumel\nccollections\nOrderedDict\ns\x86b."
+
+
+@each("given", ["", ', "cpu"', ', None, ""', ", None, 0", ', weights_only=""', ", weights_only=None"])
+def test_a_file_of_weights_neither_runs_code_nor_changes_what_is_there(given, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("code.pt").write_bytes(pickle.dumps(Evil()))
+    Path("changing.pt").write_bytes(CHANGING)
+    Path("text.pt").write_text("no weights")
+    session = Session()
+    session.run("import torch")
+    for name in ("code.pt", "changing.pt", "text.pt"):
+        with pytest.raises(AgradError, match=r"weights alone|Weights only|has not written this"):
+            session.run(f'torch.load("{name}"{given})')
+    assert not os.path.exists("made")
+    session.run("assert torch.ones(2, 3).shape.numel() == 6")
+
+
+def test_a_script_does_not_read_the_keyboard_as_a_file_of_weights():
+    session = Session()
+    session.run("import torch")
+    for given in ("0", '0, "cpu"', '0, map_location="cpu"'):
+        with pytest.raises(AgradError, match="needs the name of a file"):
+            session.run(f"torch.load({given})")
 
 
 def test_no_command_reads_what_the_system_tells_of_itself_nor_waits_for_a_pipe_in_a_folder(tmp_path):

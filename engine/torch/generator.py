@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any
 
 from agrad.engine.values import np
+
+_WORDS = 624  # of the state
 
 
 class Mersenne:
@@ -29,7 +32,11 @@ class Mersenne:
 
     @state.setter
     def state(self, state: Any) -> None:
-        self._bits.state, self._waiting = state
+        bits, waiting = state
+        place = index(bits["state"]["pos"])
+        if not 0 <= place <= _WORDS:  # NumPy would read what is behind the words
+            raise ValueError(f"the state of a generator is at a word from 0 to {_WORDS}, not {place}")
+        self._bits.state, self._waiting = bits | {"state": {"key": bits["state"]["key"], "pos": place}}, waiting
 
     def __getattr__(self, name: str) -> Any:
         """What is drawn as NumPy does."""

@@ -8,7 +8,7 @@ from dis import opmap
 from functools import partial, reduce
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 from agrad.engine import nn as layers
 from agrad.engine.autodiff.gradcheck import gradcheck
@@ -584,23 +584,32 @@ def save(obj: Any, f: Any, **_: Any) -> None:
 
 
 def load(f: Any, map_location: Any = None, weights_only: bool = True, **_: Any) -> Any:
-    """Read what `save` has written; of weights alone nothing else is made."""
+    """Read what `save` has written; of weights alone nothing else is made, and nothing that is there is changed."""
     import pickle  # here: few programs load
 
     require_files("torch.load")
 
-    class Reader(pickle.Unpickler):
+    def refuse(what: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"Weights only load failed: {what} is no tensor\n  fix: weights_only=False")
+
+    class Reader(pickle._Unpickler):  # written in Python, so that it can do without an instruction
+        dispatch = pickle._Unpickler.dispatch | {pickle.BUILD[0]: lambda _: refuse("what gets attributes")}
+
         def find_class(self, module: str, name: str) -> Any:
-            if weights_only and name not in _SAVED.get(module, ()):
-                raise pickle.UnpicklingError(
-                    f"Weights only load failed: {module}.{name} is no tensor\n  fix: weights_only=False"
-                )
-            return super().find_class(module, name)
+            return super().find_class(module, name) if name in _SAVED.get(module, ()) else refuse(f"{module}.{name}")
+
+    def read(file: Any) -> Any:
+        try:
+            return (Reader if weights_only else pickle.Unpickler)(file).load()
+        except (pickle.PickleError, MemoryError):
+            raise
+        except Exception:
+            raise pickle.UnpicklingError("torch.save has not written this, or it is incomplete") from None
 
     if hasattr(f, "read"):
-        return Reader(f).load()
+        return read(f)
     with open(f, "rb") as file:
-        return Reader(file).load()
+        return read(file)
 
 
 # What weights are made of, by the modules that have it: nothing else is looked up for a file.

@@ -41,7 +41,6 @@ _CLOSED = frozenset({"+", "-", "*", "/", "**"})
 _VALUES = (ast.Number, ast.Name, ast.Binary, ast.Unary)
 _FLOW = (ast.While, ast.If, ast.Assign, ast.Augment, ast.Break, ast.Continue, ast.Pass, ast.Compare, ast.Logic)
 _OTHERS = 2  # operands of it that are neither names nor numbers
-_BUILTINS = "__builtins__"  # among the names around a function, it says where all others are looked up
 DETAIL = "\0"  # begins what stands for a constant until the code is compiled
 LOAD, STORE = py.Load(), py.Store()
 NATIVE: dict[str, type[Any]] = {"+": py.Add, "-": py.Sub, "*": py.Mult}
@@ -53,6 +52,16 @@ _UNCERTAIN = {"±": "uncertain", "±%": "percent"}
 OF_FUNCTIONS = frozenset({"root", "argmin", "integral", "taylor"})
 _NO_WRITES = frozenset({"requires_grad_"})  # methods with `_` at the end that do not write into the data
 HELPERS = {"+": ".add", "-": ".sub", "*": ".mul", "/": ".div", "//": ".floordiv", "**": ".pow", "@": ".matmul"}
+
+
+def bindable(name: str, *labels: Label) -> str:
+    """A name that a text may give a value, unlike `__builtins__` and others to which Python gives a meaning.
+
+    Raises AgradError.
+    """
+    if len(name) > 4 and name[:2] == name[-2:] == "__":
+        raise AgradError("name", f"{name} cannot be given a value", labels=list(labels))
+    return name
 
 
 def arguments(names: Sequence[Any] = ()) -> Any:
@@ -146,9 +155,7 @@ class _Generator(Nodes):
         """A name of Python, which the code needs where it reads it."""
         if form is LOAD:
             self.file.needs.add(name)
-        elif name == _BUILTINS:
-            raise AgradError("name", f"{name} cannot be given a value", labels=[Label(place)])
-        return self.at(py.Name(name, form), place)
+        return self.at(py.Name(name, form) if form is LOAD else py.Name(bindable(name, Label(place)), form), place)
 
     def detail(self, value: Any, span: Span) -> Any:
         """A constant that a helper has to know."""
@@ -444,10 +451,10 @@ class _Generator(Nodes):
     def parameters(self, definition: Definition, span: Span) -> Any:
         """The parameters of a function; what makes it gives it the defaults."""
         placed, behind = (
-            [self.at(py.arg(name), span) for name in names]
+            [self.at(py.arg(bindable(name, Label(span))), span) for name in names]
             for names in (definition.parameters[: definition.placed], definition.parameters[definition.placed :])
         )
-        rest = self.at(py.arg(definition.rest), span) if definition.rest else None
+        rest = self.at(py.arg(bindable(definition.rest, Label(span))), span) if definition.rest else None
         return py.arguments([], placed, rest, behind, [None] * len(behind), None, [])
 
     def _each(self, node: ast.Each, level: int) -> Any:

@@ -74,6 +74,7 @@ class Python(builtins.Builtins, Machine):
         self.classes: set[Any] = set()  # of the script
         self.open: set[Any] = set()  # those whose instances have nothing but what the script gives them
         self.readable: dict[str, set[Any]] = {}  # by the name of an attribute, the types that have it to be read
+        self.looked_into: set[Any] = set()  # those whose instances CPython has read for patterns
         self.named: set[Any] = set()  # tuples with names
         self.generic: set[Any] = set()  # what `class A(Generic[T])` inherits, which is nothing
         self.builtin_of: set[Any] = set()  # the exceptions of Python that a script knows
@@ -448,7 +449,7 @@ class Python(builtins.Builtins, Machine):
         elif (
             (kind in self.classes or self.is_function(x) or (isinstance(x, type) and x in self.classes))
             or (self.is_ours(kind) and getattr(kind, "is_object", False) and (name[0] != "_" or name == "__name__"))
-            or (isinstance(x, modules.Package) and vars(x)[".name"] == "torch.backends.cudnn")
+            or (isinstance(x, modules.Package) and vars(x)[".name"] == "torch.backends.cudnn" and name[0] != ".")
         ):
             if hasattr(x, "__dict__"):
                 self.log_object(x)
@@ -530,6 +531,8 @@ class Python(builtins.Builtins, Machine):
         """What `class` calls."""
         made: Any = real.__build_class__(body, name, *bases)
         self.classes.add(made)
+        if self._has_more(made) and not self.looked_into.isdisjoint(made.__mro__):
+            raise TypeError(f"{name} cannot inherit from a class that a pattern has looked into, and from the engine")
         if all(one is object or (one in self.classes and one in self.open) for one in bases):
             for kinds in (self.open, *self.readable.values()):
                 kinds.add(made)
@@ -547,6 +550,10 @@ class Python(builtins.Builtins, Machine):
         what = base.__name__ if is_class else type(base).__name__
         raise TypeError(f"a class cannot inherit from {what} here")
 
+    def _has_more(self, cls: Any) -> bool:
+        """Whether the instances of a class of the script have what it did not give them."""
+        return not self.classes | self.named >= {*cls.__mro__} - {object, tuple}
+
     def on_pattern(self, cls: Any, attributes: tuple[str, ...], places: int) -> Any:
         """A class in a pattern, whose attributes CPython reads by itself."""
         if not isinstance(cls, type):
@@ -554,7 +561,9 @@ class Python(builtins.Builtins, Machine):
         if cls in self.classes or cls in self.named:
             matched = getattr(cls, "__match_args__", ())
             is_plain = type(matched) is tuple and all(type(one) is str and not is_special(one) for one in matched)
-            if is_plain and (cls in self.open or cls in self.named):
+            below = (one for one in self.classes if cls in one.__mro__)
+            if is_plain and (cls in self.open or cls in self.named) and not any(map(self._has_more, below)):
+                self.looked_into.add(cls)
                 return cls
         if attributes or (places and cls not in self.table) or places > 1:
             raise TypeError(f"a pattern cannot look into {cls.__name__} here")

@@ -890,8 +890,7 @@ class Machine:
 
     def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
         """Bind a name; at the top level, a statement that fails undoes that."""
-        if name == "__builtins__":
-            raise AgradError("name", f"{name} cannot be given a value")
+        codes.bindable(name)
         if names is self.session.names:
             remember_entry(names, name)
             self.on_named(name, value)

@@ -277,7 +277,7 @@ def _beside(path: Any) -> Any:
 def _each_of(value: Any, what: str) -> Iterable[Any]:
     """The entries of a value that a loop can go over."""
     if isinstance(value, range):
-        return map(float, value)
+        return (float(one) for one in value)  # in Python, where a signal can stop it
     if getattr(value, "shape", None) == ():
         raise AgradError("type", f"{what} needs several values, not a number")
     if isinstance(value, tuple | str | List | Tensor) or hasattr(type(value), "__iter__"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
@@ -59,20 +59,24 @@ def named(function: Any, name: str, check: Callable[..., object] = lambda *_, **
     return call
 
 
-def _filed(function: Any) -> Any:
+def _filed(function: Any, *parameters: str) -> Any:
     """`torch.save` or `torch.load` of what is named, or of what only these have written."""
     name = f"torch.{function.__name__}"
 
     def check(*args: Any, **options: Any) -> None:
-        place = options.get("f", args[-1] if args else None)
+        given = dict(zip(parameters, args, strict=False)) | options
+        place = given.get("f")
         if type(place) is not str and not isinstance(place, import_module("io").BytesIO):
             raise TypeError(f"{name} needs the name of a file, or an io.BytesIO()")
-        if options.keys() - {"f", "obj", "map_location", "weights_only"} or options.get("weights_only") is False:
+        if given.keys() - {*parameters} or given.get("weights_only", True) is not True:
             raise TypeError(f"{name} takes weights alone here")
         if type(place) is str and current().files.on and (why := unreadable(place)):
             raise AgradError("file", f"{name}: {place} cannot be opened: {why}")
 
     return named(function, function.__name__, check)
+
+
+_FILED = {"torch.save": ("obj", "f"), "torch.load": ("f", "map_location", "weights_only")}
 
 
 class Package(Module):
@@ -86,7 +90,7 @@ class Package(Module):
             found: Any = Package(full, {})
         else:
             found = member(vars(self)[".name"], name)
-            found = _filed(found) if full in ("torch.save", "torch.load") else found
+            found = _filed(found, *_FILED[full]) if full in _FILED else found
         vars(self)[name] = super().__getattr__(name) if found is None else found
         return found
 
@@ -133,6 +137,9 @@ class Modules:
                 self.known[name] = Package(name, {})
             elif name in REACH["modules"]:
                 own = _OWN.get(name, lambda guards: {})(self.guards)
+                for one, value in own.items():
+                    if type(value) is FunctionType:
+                        value.__qualname__ = one  # as an error of a call names it
                 real = None if name in _DRAWING else import_module(name)
                 members = {one: own.get(one, getattr(real, one, None)) for one in REACH["modules"][name].split()}
                 self.known[name] = Module(name, {one: value for one, value in members.items() if value is not None})
@@ -241,6 +248,11 @@ def _of_class(guards: Any, decorate: Callable[[Any], Any], name: str) -> Any:
             raise TypeError(f"{name} decorates a class of the script")
 
     return named(decorate, name, check)
+
+
+def _copy(guards: Any) -> dict[str, Any]:
+    """Copies without a memo of the script's own, which could put anything in the place of their parts."""
+    return {"deepcopy": lambda x: import_module("copy").deepcopy(x)}
 
 
 def _collections(guards: Any) -> dict[str, Any]:
@@ -396,6 +408,7 @@ _OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "random": _random,
     "itertools": _itertools,
     "functools": _functools,
+    "copy": _copy,
     "collections": _collections,
     "dataclasses": _dataclasses,
     "typing": _typing,

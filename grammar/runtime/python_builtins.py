@@ -139,8 +139,8 @@ def afford_bits(bits: int) -> None:
 LENGTHS: dict[str, Callable[..., float]] = {
     "replace": lambda text, old, new, *_, **__: text.count(old) * len(new),
     "translate": lambda text, table: len(text) * max([1, *(len(one) for one in table.values() if type(one) is str)]),
-    "expandtabs": lambda text, tabsize=8: text.count("\t") * tabsize,
-    **dict.fromkeys(("center", "ljust", "rjust", "zfill"), lambda text, width, *_: width if type(width) is int else 0),
+    "expandtabs": lambda text, tabsize=8: text.count("\t") * operator.index(tabsize),
+    **dict.fromkeys(("center", "ljust", "rjust", "zfill"), lambda text, width, *_: operator.index(width)),
 }
 
 

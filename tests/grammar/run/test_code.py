@@ -29,9 +29,12 @@ def test_builtins_of_python_have_no_value(name):
     assert refusal(f"def f():\n    def g() = {name}\n    return g()\nf()") == f"{name} has no value"
 
 
-@pytest.mark.parametrize("text", ["{} = 3", "for {} in range(2): pass", "var {} = 2", "def {}() = 1"])
+@pytest.mark.parametrize(
+    "text", ["{} = 3", "for {} in range(2): pass", "var {} = 2", "def {}() = 1", "f({}) = 2", "def f(*{}): pass"]
+)
 def test_the_builtins_of_code_cannot_be_replaced(text):
-    assert refusal(text.format("__builtins__")) == "__builtins__ cannot be given a value"
+    for name in ("__builtins__", "__name__", "__debug__", "__class__"):
+        assert refusal(text.format(name)) == f"{name} cannot be given a value"
 
 
 def test_a_name_that_a_function_has_yet_to_bind_is_that_outside_of_it():
