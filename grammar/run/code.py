@@ -448,13 +448,17 @@ class _Generator(Nodes):
         made = self.at(py.Lambda(self.parameters(definition, span), body), span)
         return self.do("define", definition, [made, *defaults], definition.span)
 
+    def parameter(self, name: str, span: Span) -> Any:
+        """A parameter of a function."""
+        return self.at(py.arg(bindable(name, Label(span))), span)
+
     def parameters(self, definition: Definition, span: Span) -> Any:
         """The parameters of a function; what makes it gives it the defaults."""
         placed, behind = (
-            [self.at(py.arg(bindable(name, Label(span))), span) for name in names]
+            [self.parameter(name, span) for name in names]
             for names in (definition.parameters[: definition.placed], definition.parameters[definition.placed :])
         )
-        rest = self.at(py.arg(bindable(definition.rest, Label(span))), span) if definition.rest else None
+        rest = self.parameter(definition.rest, span) if definition.rest else None
         return py.arguments([], placed, rest, behind, [None] * len(behind), None, [])
 
     def _each(self, node: ast.Each, level: int) -> Any:
@@ -468,7 +472,7 @@ class _Generator(Nodes):
                 found = self.at(py.IfExp(self.test(test), found, self.name(".skipped", test.span)), test.span)
             if not simple:
                 found = self.unpacked(node.target, name, found, span)
-        function = self.at(py.Lambda(arguments([self.at(py.arg(name), span)]), found), span)
+        function = self.at(py.Lambda(arguments([self.parameter(name, span)]), found), span)
         definition = Definition(span.text, (name,), (), node, span)
         detail = definition, node.last is not None, node.apart, node.flat
         return self.do("each", detail, [function, *values], node.span)
@@ -566,7 +570,7 @@ class _Generator(Nodes):
 
     def compiled(self, body: list[Any], parameters: Sequence[str]) -> CodeType:
         """The code of a function with this body."""
-        given = arguments([self.at(py.arg(name), self.span) for name in parameters])
+        given = arguments([self.parameter(name, self.span) for name in parameters])
         name, body = ".top" if self.top else ".def", body or [self.at(py.Pass(), self.span)]
         module = py.Module([self.at(py.FunctionDef(name, given, body, []), self.span)], [])
         code = compile(module, self.file, "exec", dont_inherit=True)

@@ -532,7 +532,8 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         close = [Hint(f"def {name}({names_given}) = …   defines it"), "help   lists the functions"]
     value = f"{name} = {_compared(span) or 1}"
     fixes = close or _over_a_range(span, name)
-    fixes = fixes or [f"var {value}" if _moves(span) else Hint(f"give it one: {value}")]
+    if not fixes and not name[:2] == name[-2:] == "__":  # such a name of Python's own gets none
+        fixes = [f"var {value}" if _moves(span) else Hint(f"give it one: {value}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
 

@@ -29,12 +29,28 @@ def test_builtins_of_python_have_no_value(name):
     assert refusal(f"def f():\n    def g() = {name}\n    return g()\nf()") == f"{name} has no value"
 
 
+def test_no_fix_gives_a_name_of_pythons_own_a_value():
+    with pytest.raises(AgradError) as caught:
+        said("y = __file__")
+    assert caught.value.fixes == []
+
+
 @pytest.mark.parametrize(
-    "text", ["{} = 3", "for {} in range(2): pass", "var {} = 2", "def {}() = 1", "f({}) = 2", "def f(*{}): pass"]
+    "text",
+    [
+        "{} = 3",
+        "for {} in range(2): pass",
+        "var {} = 2",
+        "def {}() = 1",
+        "f({}) = 2",
+        "def f(*{}): pass",
+        "[{} for {} in [1]]",
+        "root({} - 1, 0..2)",
+    ],
 )
 def test_the_builtins_of_code_cannot_be_replaced(text):
     for name in ("__builtins__", "__name__", "__debug__", "__class__"):
-        assert refusal(text.format(name)) == f"{name} cannot be given a value"
+        assert refusal(text.replace("{}", name)) == f"{name} cannot be given a value"
 
 
 def test_a_name_that_a_function_has_yet_to_bind_is_that_outside_of_it():

@@ -101,6 +101,7 @@ ENDLESS = [
     (TREE, "time: y = f(60)"),
     (TREE, "y = grad(f)(60)"),
     ("", "x = " + "+".join(["1"] * 400_000)),
+    ("", "y = list(range(1e9))"),
 ]
 
 
