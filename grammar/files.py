@@ -78,6 +78,13 @@ def write_text(path: str, text: str) -> None:
         file.write(text.encode(errors="backslashreplace"))
 
 
+def require_folder(path: str) -> None:
+    """Refuse a file in a folder that is not there, before what it will hold is computed."""
+    folder = os.path.dirname(os.path.realpath(os.path.expanduser(path)))
+    if not os.path.isdir(folder):
+        raise AgradError("file", f"cannot write {path}: there is no folder {folder}")
+
+
 @contextmanager
 def replacing(path: str, durable: bool = False) -> Iterator[BinaryIO]:
     """A file to write to, which replaces another when everything is written; until then that one is as it was.

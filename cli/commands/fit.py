@@ -18,13 +18,14 @@ from agrad.cli.arguments import Limits, Line, Options, argument, declared, flag,
 from agrad.cli.arguments.expression import constants_option, texts_by_name
 from agrad.cli.arguments.options import Reading, TableCommand, opened, require_readable, split
 from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
-from agrad.cli.output import printer, tell
+from agrad.cli.output import note, printer, tell
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.solvers.errors_in_x import METHODS
 from agrad.engine.ops.solvers.fit_quality import Told, profile
 from agrad.engine.ops.solvers.losses import LOSSES
 from agrad.engine.text import Grid
 from agrad.grammar.commands.fitting import mistaken_constants
+from agrad.grammar.files import require_folder
 from agrad.grammar.results import Estimated
 from agrad.grammar.session.inputs import open_names
 
@@ -104,6 +105,7 @@ def command(asked: Asked) -> int:
     write_report = writer(asked.report) if asked.report is not None else None
     if asked.out is not None:
         agrad.cli.data.writers.form_for(asked.out, False)
+        require_folder(asked.out)
     with ExitStack() as stack:
         if agrad.cli.data.at_file.is_pipe(path):
             files, path = [stack.enter_context(agrad.cli.data.at_file.copied(path))], "<stdin>"
@@ -112,6 +114,9 @@ def command(asked: Asked) -> int:
         for written in (asked.out, asked.report):
             agrad.cli.data.parts.keep_apart(written, files)
         bench, found, values = _fitted(asked, formulas, wishes, path, files)
+        given = {**dict.fromkeys(bench.sessions.constants, "-D"), **dict.fromkeys(wishes.start, "--over")}
+        for name in filter(bench.table.names.__contains__, given):
+            note(f"{name} is that of {given[name]} in every row: the column {name} of {path} is not read for it")
         _note_constants(model, {*wishes.start, *wishes.tied, *bench.sessions.constants, *bench.table.names})
         printed = printer(bench.sessions.first.settings, "json" if asked.as_json else "text")
         if found.problem and not asked.as_json:
@@ -235,12 +240,16 @@ def _without_start(name: str, start: list[str], asked: Sequence[str]) -> Wrong:
 
 def _incomplete(model: str, measured: str | None, asked: Asked) -> Wrong:
     """The error for a line without --y or --over, with those parameters that neither the file nor the line names."""
-    if measured is None:
-        return Wrong("missing option --y: what was measured", again("--y", "y"))
     known = [word.partition("=")[0] for word in (*asked.given, *asked.reading.renamed)]
+    columns: Sequence[str] = ()
     with suppress(AgradError, OSError, ValueError):
         files = agrad.cli.data.parts.inputs(path := asked.words[1])
-        known += opened(path, vars(asked.reading), None, files).names
-    unknown = [name for name in open_names(model) if name not in known]
+        columns = opened(path, vars(asked.reading), None, files).names
+    if measured is None:
+        left = [name for name in columns if name.isidentifier() and name not in (*open_names(model), *known)]
+        return Wrong("missing option --y: what was measured", again("--y", [*left, "y"][0]))
+    unknown = [name for name in open_names(model) if name not in (*known, *columns)]
+    if not unknown:
+        return Wrong(f"{model} has no parameters: each of its names is a column, or has a value")
     starts = ",".join(f"{name}=1" for name in unknown)
     return Wrong("missing option --over: the parameters, with values to start from", again("--over", starts))

@@ -369,6 +369,8 @@ def loss_of(
 def require_ends(name: str, low: float, high: float, typed: Typed, turned: Callable[[], str], held: str) -> None:
     """Refuse bounds that end before they begin: a fix turns them, or a hint says what holds a parameter."""
     if not low < high:
+        if low != low or high != high:
+            raise typed.wrong(f"fit: the bounds of {name} are numbers, -inf or inf, and not nan")
         fix = turned() if high < low else Hint(held)
         raise typed.wrong(f"fit: the bounds of {name} end before they begin", fix)
 

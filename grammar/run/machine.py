@@ -748,7 +748,7 @@ class Machine:
         names = self.session.names
         if "d" in names and callable(names.get(word)):
             raise runtime.fixes.two_quotients(word)
-        return runtime.school.derivative(function, int(order), x, bool(is_of))
+        return runtime.school.derivative(function, int(order), x, bool(is_of), function.definition.parameters[0])
 
     def on_callee(self, span: Span, function: Any) -> Any:
         """What calls a value."""

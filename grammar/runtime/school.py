@@ -45,21 +45,21 @@ def factorial(n: Any) -> Any:
     return FUNCTIONS["gamma"].call(n + 1.0)
 
 
-def derivative(f: Callable[[Any], Any], order: int, x: Any, is_of: bool = True) -> Any:
+def derivative(f: Callable[[Any], Any], order: int, x: Any, is_of: bool = True, name: str = "x") -> Any:
     """The derivative of a function of one number at x, which can itself be differentiated if x requires a gradient.
 
     In forward mode, whose sums and products stand in the order in which f has them. Raises AgradError of kind `shape`
-    for arrays, and `grad` for a value that was computed without x, unless `is_of` says that it is one of x.
+    for arrays, and `grad` for a value that was computed without x, its `name`, unless `is_of` says that it is one of x.
     """
     is_number = not (isinstance(x, Tensor) and x.requires_grad)
     at = tensor(x.value if isinstance(x, Tensor) else x, requires_grad=True) if is_number else x
     y = f(at)
     y = y(at) if callable(y) else y  # d/dx f
     if not is_of and not (isinstance(y, Tensor) and at.node in reachable(y.node)):
-        name = x.node.name if isinstance(x, Tensor) and x.node.name else "x"
         if is_number:
             message = f"what is differentiated was not computed from a leaf {name}: its number says nothing of {name}"
-            raise AgradError("grad", message, fixes=[f"var {name} = 1   and then compute it again"])
+            again = f"var {name} = {at.item():.15g}   and then compute it again"
+            raise AgradError("grad", message, fixes=[again])
         if (listener := current().listener) is not None:
             listener(Note(f"what is differentiated was computed without {name}, and so the derivative is 0"))
         return 0.0

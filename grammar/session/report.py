@@ -37,7 +37,7 @@ from agrad.engine.units.quantity import scaled, unit_of
 from agrad.engine.values import format_number
 from agrad.grammar.commands.plot.command import picture
 from agrad.grammar.commands.registry import Call, Session
-from agrad.grammar.files import beside, replacing, write_text
+from agrad.grammar.files import beside, replacing, require_folder, write_text
 from agrad.grammar.results import Plot, Printed, text_of
 from agrad.grammar.session.saving import data_address, fenced, named, plotted, script
 from agrad.grammar.values.lists import parts_of
@@ -182,6 +182,7 @@ def writer(path: str, fix: Callable[[str], str] = 'report "{}"'.format) -> Write
     if ending.lower() not in _FORMS:
         fixes = [fix(f"{printable(stem) or 'report'}{other}") for other in _FORMS]
         raise AgradError("file", f"a report ends in {', '.join(_FORMS)}, and {printable(path)} does not", fixes=fixes)
+    require_folder(path)
     return _FORMS[ending.lower()]
 
 

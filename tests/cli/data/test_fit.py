@@ -192,6 +192,9 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
     [
         (["--sigma-x", "t=0.1"], "--sigma-x goes with --sigma", "--sigma-x t=0.1 --sigma 0.1"),
         (["--bounds", "a=9..1"], "fit: the bounds of a end before they begin", "--bounds a=1..9"),
+        (["--bounds", "a=nan..1"], "fit: the bounds of a are numbers, -inf or inf, and not nan", ""),
+        (["--report", "nowhere/r.md"], "cannot write nowhere/r.md: there is no folder", ""),
+        (["-o", "nowhere/o.csv"], "cannot write nowhere/o.csv: there is no folder", ""),
         (["--errors", "effective"], "--errors is for columns that have uncertainties", "--sigma-x t=0.1"),
         (["--bounds", "a=3"], "--bounds: a has one end", "--over a=9,b=1 --bounds a=3..inf"),
         (["--bounds", "b=0..2,a=3"], "--bounds: a has one end", "--bounds b=0..2,a=3..inf"),
@@ -223,12 +226,28 @@ def test_what_does_not_go_together_is_refused(inside, tmp_path, words, message, 
     assert code in (1, 2)
 
 
+def test_a_column_that_the_model_does_not_use_is_proposed_as_what_was_measured(inside, tmp_path):
+    (tmp_path / "d.csv").write_text("t,y\n0,1\n1,2\n2,3.1\n")
+    told = inside("fit", "a*y + b", "d.csv", "--over", "a=1,b=1")[1]
+    assert inside(*shlex.split(told.partition("  fix: agrad ")[2]))[2] == 0
+    assert "--y t" in told
+    assert "t*y has no parameters" in inside("fit", "t*y", "d.csv", "--y", "y")[1]
+
+
+@each("words, option", [(["-D", "t=3", "--over", "a=1"], "-D"), (["--over", "a=1,t=1"], "--over")])
+def test_a_name_in_the_place_of_a_column_is_noted(inside, tmp_path, words, option):
+    (tmp_path / "d.csv").write_text("t,x,y\n0,0,1\n1,1,2\n2,2,3.1\n")
+    _, told, code = inside("fit", "a*x + t", "d.csv", "--y", "y", *words)
+    assert (code, told) == (0, f"note: t is that of {option} in every row: the column t of d.csv is not read for it\n")
+
+
 def test_what_is_tied_has_no_columns(inside, tmp_path):
     precise(tmp_path / "d.csv")
     line = ["fit", "n ~ a*exp(-b*t) + c", "d.csv", "--over", "a=9,b=1", "--tied", "c=2*ut"]
     _, told, code = inside(*line)
     assert ("ut has no value" in told, "in --tied c=2*ut" in told, code) == (True, True, 1)
-    assert inside(*shlex.split(told.partition("  fix: agrad ")[2]))[1:] == ("", 0)
+    noted = "note: ut is that of -D in every row: the column ut of d.csv is not read for it\n"
+    assert inside(*shlex.split(told.partition("  fix: agrad ")[2]))[1:] == (noted, 0)
 
 
 def test_a_name_that_is_no_column_may_be_a_parameter_or_a_constant(inside, tmp_path):
