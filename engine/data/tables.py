@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from agrad.engine import units
 from agrad.engine.errors import AgradError, Hint, Label, MissingFile, NamedColumns, Origin, OtherForm, UnknownColumn
 from agrad.engine.extras import extra
 from agrad.engine.text import as_name
-from agrad.engine.units.unit import of_header
 from agrad.engine.values import np
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
@@ -110,7 +110,7 @@ class Table:
 
     def measured(self) -> None:
         """Let expressions call columns such as `speed (m/s)` by the names before their units. Raises AgradError."""
-        names = [of_header(name)[0] for name in self.names]
+        names = [units.unit.of_header(name)[0] for name in self.names]
         self.aliases |= {
             name: header
             for name, header in zip(names, self.names, strict=True)
