@@ -269,10 +269,6 @@ def _of_triangle(name: str, function: Function) -> Function:
     return call
 
 
-def _vector_norm(x: Any, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Any:
-    return of_vector(operand(x), number_of("vector_norm", "ord", ord), axis, keepdims)
-
-
 def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
     if not compute_uv:
         return svd_values(a)
@@ -374,7 +370,9 @@ MADE: dict[str, Function] = {
     "linalg.tensordot": lambda x1, x2, axes=2: arrays.tensordot(x1, x2, axes),
     "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
     "linalg.matrix_norm": lambda x, keepdims=False, ord="fro": ag.norm(x, ord, (-2, -1), keepdims),  # noqa: A006
-    "linalg.vector_norm": _vector_norm,
+    "linalg.vector_norm": lambda x, axis=None, keepdims=False, ord=2: of_vector(  # noqa: A006
+        operand(x), number_of("vector_norm", "ord", ord), axis, keepdims
+    ),
     "linalg.cholesky": lambda a: _of_triangle("np.linalg.cholesky", lambda a, upper: ag.cholesky(a))(a),
     "linalg.eigh": _of_triangle(
         "np.linalg.eigh", lambda a, upper: _Eigen(eigh_values(a, upper=upper), eigh_vectors(a, upper=upper))

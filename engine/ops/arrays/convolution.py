@@ -233,12 +233,8 @@ def interp(x: Any, xp: Any, fp: Any, /, left: Any = None, right: Any = None) -> 
     inside: Any = math.nan
     if count > 1:
         at = interval(x, xp)
-        start, end, x0, x1 = (_taken(one, at, step) for one in (fp, xp) for step in (0, 1))
+        start, end, x0, x1 = (getitem(one, (add(at, step),)) for one in (fp, xp) for step in (0.0, 1.0))
         inside = add(start, mul(div(sub(end, start), sub(x1, x0)), sub(x, x0)))
     inside = where(greater_equal(x, high), last, inside)
     inside = where(greater(x, high), last if right is None else right, inside)
     return where(less(x, low), first if left is None else left, inside)
-
-
-def _taken(x: Any, at: Any, step: int) -> Any:
-    return getitem(x, (add(at, float(step)),))

@@ -7,7 +7,6 @@ same recurrence run backwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -178,14 +177,9 @@ def _prod_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shap
     return widened(g, wide) * (permute(others, back) if moved is not x else others)
 
 
-def _units(operands: Sequence[Any], attrs: Mapping[str, Any]) -> str:
-    """As many factors as entries are multiplied."""
-    return f"a -> a^{count_of(shape_of(operands[0]), attrs['axis'])}"
-
-
 prod: Function = over_axes(
     "prod",
-    units=_units,
+    units=lambda operands, attrs: f"a -> a^{count_of(shape_of(operands[0]), attrs['axis'])}",
     array=lambda x, axis, keepdims, wide: np.prod(x, axis=axis, keepdims=keepdims),
     fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x", _prod_rule)},

@@ -87,12 +87,12 @@ def centred(row: Row) -> Row:
 
 def variance(row: Row, ddof: float, n: float) -> Any:
     """The sum of the squares, over n."""
-    return reduce(add, [x * x for x in centred(row)]) / n if n > 0.0 else row[0] * math.nan
+    return reduce(add, [x * x for x in centred(row)]) / n
 
 
 def deviation(row: Row, ddof: float, n: float) -> Any:
     """The root of the variance."""
-    return length(centred(row)) / math.sqrt(n) if n > 0.0 else row[0] * math.nan
+    return length(centred(row)) / math.sqrt(n)
 
 
 def length(row: Row) -> Any:

@@ -278,12 +278,8 @@ def _projected(x: Any, a: Any, b: Any, axis: Shape) -> Any:
     return x
 
 
-def _projected_back(which: str) -> tuple[str, Function]:
-    def rule(g: Any, out: Any, x: Any, a: Any, b: Any, axis: Shape) -> Any:
-        weight, rest = (b * x, projection(g, b, a, axis)) if which == "a" else (a * g, out)
-        return -(total(weight, axis, True) / total(a * b, axis, True)) * rest
-
-    return "x a b" if which == "a" else "a b out", rule
+def _part(x: Any, a: Any, b: Any, axis: Shape) -> Any:
+    return total(b * x, axis, True) / total(a * b, axis, True)
 
 
 # A row of its own, from which the derivatives of lengths and shares are made: written out, 1 - share would cancel.
@@ -295,7 +291,8 @@ projection: Function = row(
     array=_projected,
     rules={
         "x": ("a b", lambda g, out, x, a, b, axis: projection(g, b, a, axis)),
-        **{which: _projected_back(which) for which in "ab"},
+        "a": ("x a b", lambda g, out, x, a, b, axis: -_part(x, a, b, axis) * projection(g, b, a, axis)),
+        "b": ("out a b", lambda g, out, x, a, b, axis: -_part(g, b, a, axis) * out),
     },
     reach="mixed",
     unrolled=lambda x, a, b, axis: _projected(x, a, b, axis) if x.size else None,
@@ -361,31 +358,22 @@ centre: Function = row(
 
 def _varying(name: str, prepare: Function, x: Any, axis: Any, keepdims: Any, ddof: Any) -> dict[str, Any]:
     attrs, less = prepare(x, axis, keepdims), number_of(name, "ddof", ddof)
-    return {**attrs, "ddof": less, "n": float(count_of(shape_of(x), attrs["axis"])) - less}
+    n = count_of(shape_of(x), attrs["axis"]) - less
+    return {**attrs, "ddof": less, "n": n if n > 0.0 else math.nan}
 
 
 def _var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
     apart = _centred(x, axis)
-    return summed(apart * apart, axis, keepdims) / n if n > 0.0 else _undefined(x, axis, keepdims)
+    return summed(apart * apart, axis, keepdims) / n
 
 
 def _std(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
     apart = _centred(x, axis)
-    return scaled_root(apart, axis, keepdims) / math.sqrt(n) if n > 0.0 else _undefined(x, axis, keepdims)
-
-
-def _undefined(x: Any, axis: Shape, keepdims: bool) -> Any:
-    return summed(x, axis, keepdims) * math.nan
-
-
-def _var_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
-    return widened(g, wide) * (2.0 / n if n > 0.0 else math.nan) * centre(x, axis)
+    return scaled_root(apart, axis, keepdims) / math.sqrt(n)
 
 
 def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
     """0 for equal entries, in all orders."""
-    if n <= 0.0:
-        return widened(g, wide) * math.nan
     root = widened(out, wide)
     return where(equal(root, 0.0), 0.0, widened(g, wide) * (direction(centre(x, axis), axis) / math.sqrt(n)))
 
@@ -394,7 +382,7 @@ def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any
     return over_axes(
         name,
         more=", ddof=0",
-        scalar=lambda x, n, **_: x - x if n > 0.0 else math.nan,
+        scalar=lambda x, n, **_: (x - x) / n,
         array=array,
         rules={"x": (reads, rule)},
         prepare=partial(_varying, name, reducing(name)),
@@ -409,7 +397,7 @@ var: Function = _moment(
     "var",
     _var,
     "x",
-    _var_rule,
+    lambda g, out, x, axis, wide, n, **_: widened(g, wide) * (2.0 / n) * centre(x, axis),
     units="a -> a^2",
     unrolled=expansions.reduced(expansions.variance),
     doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",

@@ -280,15 +280,13 @@ def _rolled(x: Any, shift: Any, axis: Any) -> dict[str, Any]:
     }
 
 
-def _unroll(g: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
-    return roll(g, tuple(-one for one in shift) if axis is not None else -shift, axis)
-
-
 roll: Function = moving(
     "roll",
     "x; shift, axis=None",
     array=lambda x, shift, axis: np.roll(x, shift, axis),
-    rules={"x": ("", _unroll)},
+    rules={
+        "x": ("", lambda g, out, x, shift, axis: roll(g, -shift if axis is None else tuple(-n for n in shift), axis))
+    },
     prepare=_rolled,
     samples=(([1.0, 2.0, 3.0], {"shift": 1}), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"shift": -1, "axis": 1})),
     doc="The entries shifted along an axis; those shifted past the end come back at the front.",

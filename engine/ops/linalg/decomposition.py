@@ -317,12 +317,8 @@ def _overdetermined(x: Any, y: Any) -> dict[str, Any]:
     return {"right": b}
 
 
-def _columns(x: Any, right: Shape) -> Any:
-    return unsqueeze(x, -1) if len(right) == 1 else x
-
-
 def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
-    g, s, y = (_columns(each, right) for each in (g, out, y))
+    g, s, y = (unsqueeze(each, -1) if len(right) == 1 else each for each in (g, out, y))
     p = pinv(x)
     pt = swap(p)
     rest = y - matmul(x, s)

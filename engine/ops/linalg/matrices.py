@@ -278,15 +278,14 @@ def _solve_back(g: Any, x: Any, b: Shape) -> Any:
     return solve(swap(x), g)
 
 
-def _by_right_side(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
-    return summed_to(_solve_back(g, x, shapes[1]), shapes[1])
-
-
 solve: Function = row(
     "solve",
     units="a, b -> b/a",
     array=in_room(_solved),
-    rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
+    rules={
+        "x": ("out x", _by_matrix),
+        "y": ("x", lambda g, out, x, y, shapes: summed_to(_solve_back(g, x, shapes[1]), shapes[1])),
+    },
     prepare=_solvable,
     entries=expansions.solution,
     unrolled=partial(expansions.solution, most=expansions.UNROLLED),

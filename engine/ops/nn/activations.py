@@ -221,7 +221,7 @@ logaddexp: Function = row(
 
 def _peak(x: Any, axis: Shape) -> tuple[Any, Any]:
     """The largest entry, and the distance to it: 0 for the largest itself, if it is finite or there is but one."""
-    top = np.max(x, axis=axis, keepdims=True)
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
     at_top = x == top
     certain = at_top & (np.isfinite(top) | (np.sum(at_top, axis=axis, keepdims=True) == 1))
     return top, np.where(certain, 0.0, x - top)
@@ -235,15 +235,11 @@ def _log_total(apart: Any, axis: Shape) -> Any:
 
 
 def _softmax(x: Any, axis: Shape) -> Any:
-    if not np.size(x):
-        return x * 1.0
     t = np.exp(_peak(x, axis)[1])
     return t / np.sum(t, axis=axis, keepdims=True)
 
 
 def _log_softmax(x: Any, axis: Shape) -> Any:
-    if not np.size(x):
-        return x * 1.0
     apart = _peak(x, axis)[1]
     return apart - _log_total(apart, axis)
 
@@ -298,8 +294,6 @@ log_softmax: Function = _sharing(
 
 
 def _logsumexp(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    if not np.size(x):
-        return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
     top, apart = _peak(x, axis)
     value = np.where(np.isfinite(top), top + _log_total(apart, axis), top)
     return value if keepdims else np.squeeze(value, axis)
