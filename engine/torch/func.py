@@ -14,7 +14,7 @@ from agrad.engine.values import np
 from agrad.torch import autograd
 from agrad.torch.creation import default_generator
 from agrad.torch.registry import engine
-from agrad.torch.tensor import Tensor
+from agrad.torch.tensor import Tensor, note
 
 # Trees: tensors in tuples, lists and dicts.
 
@@ -52,7 +52,7 @@ def _tracked(x: Any) -> Any:
         if x.requires_grad:
             return engine("clone", x)
         made = x.clone().detach().requires_grad_()
-        made.node._more().ended = False  # see `_finished`
+        note(made.node, "ended", False)  # see `_finished`
         return made
 
 
@@ -60,7 +60,7 @@ def _finished(tree: Any, given: Any) -> Any:
     """Results with their graph, where it leads to a leaf of the user's, or of a function of functions around this."""
     for x in leaves(given):
         if isinstance(x, core.Tensor) and hasattr(x.node.extra, "ended"):
-            x.node.extra.ended = True
+            note(x.node, "ended", True)
 
     def finished(x: Any) -> Any:
         if not isinstance(x, core.Tensor):
@@ -243,17 +243,12 @@ def vmap(
         if len(sizes) != 1:
             raise ValueError(f"vmap: expected all mapped axes to have one length, got {sorted(sizes)}")
         results: list[Any] = []
-        numbers = current().random
-        kept, state = numbers.generator, default_generator.get_state() if randomness == "same" else None
+        state = default_generator.get_state() if randomness == "same" else None
         for place in range(sizes.pop()):
             parts = [x if dim is None else x.select(dim, place) for x, dim in zip(leaves(args), dims, strict=True)]
             if state is not None:
                 default_generator.set_state(state)
-            try:
-                numbers.generator = _Refused() if randomness == "error" else numbers.generator
-                results.append(func(*rebuilt(args, iter(parts)), **keywords))
-            finally:
-                numbers.generator = kept if randomness == "error" else numbers.generator
+            results.append(func(*rebuilt(args, iter(parts)), **keywords))
             for x in leaves(results[-1]):
                 if not isinstance(x, core.Tensor):
                     raise ValueError(f"vmap: the function must only return Tensors, got {type(x).__name__}")
@@ -263,14 +258,6 @@ def vmap(
         return rebuilt(results[0], iter(joined))
 
     return call
-
-
-class _Refused:
-    """What stands for the random numbers where a mapped function must not draw any."""
-
-    def __getattr__(self, name: str) -> Any:
-        fix = 'randomness="different", or "same" for the same numbers in each call'
-        raise RuntimeError(f"vmap: called random operation while in randomness error mode\n  fix: {fix}")
 
 
 def _dims(dims: Any, tree: Any) -> list[Any]:

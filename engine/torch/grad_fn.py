@@ -119,30 +119,8 @@ class GradFn:
         return tuple((self._node.attrs or {})["applied"].context.saved_tensors)
 
     def register_hook(self, hook: Any) -> Any:
-        """Call a function with the gradients of the operands and of the result, which it sees and does not replace."""
-        from agrad.torch.autograd import grad  # here: few do, and it needs this
-
-        node, made = self._node, as_tensor(bare(self._node))
-        operands = [x for x in node.inputs if isinstance(x, Node) and x.requires_grad]
-
-        def see(g: Any) -> None:
-            kept = {x: x.hooks for x in (node, *operands)}
-            try:
-                for one in kept:
-                    one.hooks = ()
-                found = grad(made, [*map(as_tensor, map(bare, operands))], g, True) if operands else ()
-            finally:
-                for one, hooks in kept.items():
-                    one.hooks = hooks
-            parts = dict(zip(operands, found, strict=True))
-            if hook(tuple([parts.get(x) for x in node.inputs]), (g,)) is not None:
-                raise NotImplementedError("a hook of a grad_fn cannot replace gradients\n  fix: x.register_hook(hook)")
-
-        return made.register_hook(see)
-
-    def register_prehook(self, hook: Any) -> Any:
-        """Call a function with the gradient of the result, before it goes on; what it returns takes its place."""
-        return as_tensor(bare(self._node)).register_hook(lambda g: (hook((g,)) or (None,))[0])
+        """Not there: a backward does not keep the gradients of all operands apart."""
+        raise NotImplementedError("agrad has no hooks of a grad_fn\n  fix: x.register_hook(hook), of the tensor itself")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):

@@ -111,7 +111,7 @@ def _layer(name: str, found: Any) -> Any:
             made = found.forward(self, *args, **keywords)
             if name.startswith(_STRICT[1:]) and given[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
                 return func.mapped(lambda x: entitle(x, "SqueezeBackward1"), made)
-            return keep(function, _entitled(function, made, given, vars(self)), (*given, getattr(self, "weight", None)))
+            return keep(function, _entitled(function, made, given, vars(self)), given, self._parameters)
         except AgradError as error:
             axes = getattr(found, "axes", ()) or ((1, 2) if "Cell" in name else (2, 3))
             is_strict = name.startswith(_STRICT) and given[0].ndim not in axes
@@ -311,7 +311,7 @@ def _function(name: str, found: Any) -> Any:
             raise ValueError(f"{name}: the target has shape {args[1].shape}, and the input {args[0].shape}")
         x = args[0] if args else None
         compute = found
-        if name == "binary_cross_entropy" and np.any(x.value * (1 - x.value) < 1e-12):
+        if name == "binary_cross_entropy" and np.any(args[0].value * (1 - args[0].value) < 1e-12):
             compute = composed.binary_cross_entropy_at_ends
         is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
         if name == "threshold" and isinstance(x, Tensor):

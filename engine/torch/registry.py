@@ -17,19 +17,7 @@ from agrad.engine.core.dispatch import Handles, direct, of_one, of_two
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
-from agrad.torch.tensor import (
-    CAREFUL,
-    SAVES,
-    Tensor,
-    check_writable,
-    entitle,
-    give,
-    keep,
-    part_of,
-    typed,
-    variant,
-    write_over,
-)
+from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, keep, part_of, typed, variant, write_over
 from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
@@ -147,8 +135,7 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
         try:
             found = function(*args, **keywords)
             found = entitle(found, title) if title else found
-            if current().recording and name in SAVES:
-                keep(name, found, (*args, *keywords.values()))
+            keep(name, found, args, keywords)
             return found if out is None else into(out, found)
         except AgradError as error:
             raise as_pytorch(error, args) from None

@@ -8,7 +8,7 @@ where nothing is recorded, else as a new history of each, as in PyTorch.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ _ALIKE = _SUMS | frozenset(
 OTHERWISE = frozenset(
     "log log2 log10 log1p acosh atanh amax amin sigmoid xlogy tanh relu expm1 log_softmax pow square".split()
 )
+_OF_POWERS: Any = OPS["pow"].rules
 # What the rule for each operand reads, and the rule.
 _RULES: dict[str, tuple[tuple[str, Callable[..., Any]], ...]] = {
     "sigmoid": (("out", lambda g, out, x: g * (1.0 - out) * out),),
@@ -49,7 +50,7 @@ _RULES: dict[str, tuple[tuple[str, Callable[..., Any]], ...]] = {
     "expm1": (("out", lambda g, out, x: g * (out + 1.0)),),
     "relu": (("out", lambda g, out, x: OPS["where"].call(OPS["less_equal"].call(out, 0.0), 0.0, g)),),
     "log_softmax": (("out", lambda g, out, x, axis: g - OPS["exp"].call(out) * _total(g, axis)),),
-    "pow": (("x y", lambda g, out, x, y: _by_base(g, x, y)), ("out x y", lambda *given: OPS["pow"].rules[1](*given))),
+    "pow": (("x y", lambda g, out, x, y: _by_base(g, x, y)), ("out x y", lambda *given: _OF_POWERS[1](*given))),
     "square": (("x", lambda g, out, x: _by_base(g, x, 2.0)),),
     "xlogy": (("x y", lambda g, out, x, y: g * _log_beside(x, y)), ("x y", lambda g, out, x, y: g * x / y)),
 }
@@ -79,7 +80,7 @@ def _by_base(g: Any, x: Any, y: Any) -> Any:
         made = OPS["pow"].call(x, y - 1.0)
         made.node.op = made.node.op and variant(OPS["pow"])
         return g * (y * made)
-    return OPS["pow"].rules[0](g, None, x, y)  # type: ignore[misc]
+    return _OF_POWERS[0](g, None, x, y)
 
 
 def _total(g: Any, axis: Any) -> Any:
@@ -633,9 +634,9 @@ def entitle(x: Any, name: str) -> Any:
     return x
 
 
-# What functions save in PyTorch, though no rule reads it here: the first operand, all, each factor of one that has a
-# gradient, or the result.
-SAVES = {
+# What functions save in PyTorch, though no rule reads it here: the first operand, all, or each factor of one that has a
+# gradient.
+_SAVES = {
     name: what
     for what, names in {
         "first": "softplus celu hardsigmoid hardshrink nan_to_num median cummax cummin logcumsumexp gather nll_loss "
@@ -643,22 +644,21 @@ SAVES = {
         "group_norm instance_norm",
         "all": "fmax fmin cdist dist smooth_l1_loss huber_loss binary_cross_entropy",
         "factors": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
-        "result": "hypot copysign norm logsumexp det",
     }.items()
     for name in names.split()
 }
 
 
-def keep(name: str, made: Any, operands: Sequence[Any]) -> Any:
+def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any]) -> Any:
     """Let a later write to what PyTorch's function of a name saves be refused by a backward; returns what it made."""
-    what = SAVES.get(name)
-    node = getattr(made[0] if isinstance(made, tuple) and made else made, "node", None)
-    if what is not None and node is not None and node.op is not None and node.requires_grad:
-        given = [x.node for x in operands[: 1 if what == "first" else 2] if isinstance(x, core.Tensor)]
+    what = _SAVES.get(name)
+    node = getattr(made[0] if isinstance(made, tuple) and made else made, "node", None) if what else None
+    if node is not None and node.op is not None and node.requires_grad:
+        given = [x.node for x in (*operands, *others.values()) if isinstance(x, core.Tensor)]
+        given = given[: 1 if what == "first" else 2]
         if what == "factors":
             given = [x for x, other in zip(given, given[::-1], strict=True) if other.requires_grad]
-        node._more().saves_result = what == "result"
-        node._more().saves = () if what == "result" else tuple(given)
+        node._more().saves = tuple(given)
     return made
 
 

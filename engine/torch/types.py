@@ -119,9 +119,6 @@ class Size(tuple[int, ...]):
     def __radd__(self, other: Any) -> Any:
         return Size(tuple.__add__(other, self))
 
-    def __mul__(self, times: Any) -> Any:
-        return Size(tuple.__mul__(self, times))
-
 
 class Count(int):
     """`x.size`: the number of entries to the engine, and to PyTorch's users a method."""
