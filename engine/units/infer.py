@@ -8,6 +8,7 @@ inf and nan is unknown: 0 is any length as well as any time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import isfinite
@@ -243,7 +244,8 @@ class Inference:
             bases = [name for one, _ in units for name in one.dim]  # type: ignore[union-attr]
             if (coherent or len({*bases}) == len(bases)) and times(*[(o.dim, p) for o, p in units]) == dim:  # type: ignore[union-attr]
                 ordered = dict(sorted(found.symbols.items(), key=lambda pair: pair[1] < 0))
-                return read(spelled(ordered))
+                with suppress(AgradError):  # its factor may be beyond the range of float64
+                    return read(spelled(ordered))
         return unit
 
     def text(self, quantity: Quantity) -> str:

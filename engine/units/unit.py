@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ _WORD = r"°?[A-Za-z_µμΩ\u2126Åö]+|°"
 # The power of a unit: `^2`, `**-1`, `^(1/3)`, `²`.
 POWER = r"(?:(?:\^|\*\*)(-?\d+(?![\w.])|\(-?\d+(?:/\d+)?\))|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))"
 _FACTOR = pattern(rf"({_WORD}){POWER}?")
+_MOST_BITS = 10_000  # of a power of a factor
 _NUMBER = pattern(r"(pi|\d[\d.]*(?:e-?\d+)?)(?:/(pi|\d[\d.]*)(?![\w.]))?\s*")
 
 
@@ -59,16 +61,23 @@ class Unit(NamedTuple):
 
     def to_si(self, number: float) -> float:
         """A number in this unit, in SI units: rounded once."""
-        return float((Fraction(number) + (self.zero or 0)) * self.factor) if abs(number) < 1e300 else number
+        return _rounded((Fraction(number) + (self.zero or 0)) * self.factor) if rare.math.isfinite(number) else number
 
     def of_si(self, number: float) -> float:
         """The number in this unit, of one in SI units."""
-        if not abs(number) < 1e300:  # inf and nan are no fractions
+        if not rare.math.isfinite(number):
             return number
-        exact = float(Fraction(number) / self.factor - (self.zero or 0))
+        exact = _rounded(Fraction(number) / self.factor - (self.zero or 0))
         # As it was typed, if that is the number; beside a zero of hundreds of kelvins fewer digits are left of it.
         shorter = (float(f"{exact:.{digits}g}") for digits in ((6, 12, 15) if self.zero else (15,)))
         return next((short for short in shorter if self.to_si(short) == number), exact)
+
+
+def _rounded(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return rare.math.inf if exact > 0 else -rare.math.inf
 
 
 def spelled(symbols: Powers) -> str:
@@ -186,11 +195,7 @@ def read(text: str) -> Unit:
     units = [(_one(name), power) for name, power in parts]
     if len(units) == 1 and units[0][1] == 1:
         return units[0][0]
-    factor = Fraction(1)
-    for unit, power in units:
-        factor *= (
-            Fraction(unit.factor**power) if power.denominator == 1 else Fraction(float(unit.factor) ** float(power))
-        )
+    factor = in_range(text, (_raised(unit.factor, power) for unit, power in units))
     symbols = times(*[(unit.symbols, power) for unit, power in units])
     return Unit(symbols, factor, times(*[(unit.dim, power) for unit, power in units]), None, spelled(symbols))
 
@@ -210,6 +215,24 @@ def of_header(header: str) -> tuple[str, Unit | None]:
         if "more than one unit" in error.message:
             raise
         return header, None
+
+
+def _raised(factor: Fraction, power: Fraction) -> Fraction:
+    """A power of a factor, exactly if it is whole. Raises OverflowError for what is far beyond the range of float64."""
+    if power.denominator != 1:
+        return Fraction(float(factor) ** float(power))
+    if abs(power) * (factor.numerator.bit_length() + factor.denominator.bit_length() - 2) > _MOST_BITS:
+        raise OverflowError
+    return Fraction(factor**power)
+
+
+def in_range(text: str, factors: Iterable[Fraction]) -> Fraction:
+    """The factor of a unit. Raises AgradError of kind `unit` where float64 has no number near it."""
+    with suppress(OverflowError):
+        factor = Fraction(rare.math.prod(factors))
+        if float(factor):
+            return factor
+    raise AgradError("unit", f"in SI units, {text} is beyond the range of float64")
 
 
 def _parts(text: str) -> Iterator[tuple[str, Fraction]]:

@@ -11,6 +11,7 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.graph import Units
+from agrad.engine.errors import AgradError
 from agrad.engine.units import unit
 from agrad.engine.units.quantity import infer
 from agrad.engine.units.table import AMBIGUOUS
@@ -176,3 +177,19 @@ def test_nothing_of_units_is_loaded_without_a_unit():
         assert "agrad.engine" in imported, done.stderr
         of_units.append({name for name in imported if ".units." in name or name == "fractions"})
     assert not of_units[0] and {"agrad.engine.units.infer", "fractions"} <= of_units[1]
+
+
+@each("text", ["1 km^123456789", "1 km^(1000/3)", "1 ym^99999999999999999999", "1 Gm^20 Gs^20"])
+def test_a_unit_whose_factor_no_float64_is_near_to_is_refused_at_once(text):
+    with pytest.raises(AgradError, match=r"in SI units, .* is beyond the range of float64"):
+        Session().run(text)
+
+
+@each(
+    "text, shown",
+    [("(3 km)**1e9", "inf"), ("1e301 km to m", "1e304 m"), ("1e306 km to m", "inf m"), ("-1e299 ly to m", "-inf m")],
+)
+def test_numbers_at_the_ends_of_float64_are_converted(text, shown):
+    found = []
+    Session().run(text, lambda result: found.append(result.text(Session().settings)))
+    assert found[0].startswith(shown)
