@@ -77,7 +77,7 @@ def _rounded(exact: Fraction) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return rare.math.inf if exact > 0 else -rare.math.inf
+        return float("inf" if exact > 0 else "-inf")
 
 
 def spelled(symbols: Powers) -> str:

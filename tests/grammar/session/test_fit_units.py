@@ -284,3 +284,11 @@ def test_undo_takes_a_fit_back_and_what_was_recorded_gives_it_again():
 def test_a_session_without_units_infers_none(monkeypatch):
     monkeypatch.setattr("agrad.grammar.commands.fit_units.traced", None)
     assert "a = 1.2" in "\n".join(said("t = [1, 2, 3]; y = [1.1, 2, 3.5]; fit y ~ a*t + b over a, b from a=1, b=1"))
+
+
+def test_numbers_are_fitted_alike_where_another_value_has_a_unit():
+    fit = "t = [0, 1, 2, 3, 4]; y = [2.1, 1.2, 0.8, 0.4, 0.3]; fit y ~ a*exp(-b*t) over a, b from a=1, b=1"
+    one, other = Session(), Session()
+    lines = said(fit, one)
+    assert said(f"m = 1 kg; {fit}", other)[-1] == lines[-1]
+    assert [x.value for x in other.fit.parameters] == [x.value for x in one.fit.parameters]
