@@ -147,7 +147,7 @@ def shares(row: Row) -> Row:
 def _log_total(apart: Row) -> Any:
     are_top = [x.equals(0.0) for x in apart]
     others = [is_top.choose(0.0, x.exp()) for x, is_top in zip(apart, are_top, strict=True)]
-    return (reduce(add, others) + (reduce(add, are_top) - 1.0)).log1p()
+    return reduce(add, [reduce(add, are_top) - 1.0, *others]).log1p()  # in this order, in which nothing is rounded
 
 
 def log_shares(row: Row) -> Row:
