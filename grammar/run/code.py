@@ -27,7 +27,7 @@ from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.places import CUT, THUNK, File
 from agrad.grammar.runtime import notes
-from agrad.grammar.runtime.builtins import Definition, Loop, defined, is_result
+from agrad.grammar.runtime.builtins import Definition, Loop, bindable, defined, is_result
 from agrad.grammar.runtime.operations import COMPARE, lost_write, takes_several
 from agrad.grammar.syntax import ast
 
@@ -52,16 +52,6 @@ _UNCERTAIN = {"±": "uncertain", "±%": "percent"}
 OF_FUNCTIONS = frozenset({"root", "argmin", "integral", "taylor"})
 _NO_WRITES = frozenset({"requires_grad_"})  # methods with `_` at the end that do not write into the data
 HELPERS = {"+": ".add", "-": ".sub", "*": ".mul", "/": ".div", "//": ".floordiv", "**": ".pow", "@": ".matmul"}
-
-
-def bindable(name: str, *labels: Label) -> str:
-    """A name that a text may give a value, unlike `__builtins__` and others to which Python gives a meaning.
-
-    Raises AgradError.
-    """
-    if len(name) > 4 and name[:2] == name[-2:] == "__":
-        raise AgradError("name", f"{name} cannot be given a value", labels=list(labels))
-    return name
 
 
 def arguments(names: Sequence[Any] = ()) -> Any:

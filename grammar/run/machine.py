@@ -35,7 +35,7 @@ from agrad.grammar.results import Noted, Printed, Quit, Shown, Written, text_of,
 from agrad.grammar.run import code as codes
 from agrad.grammar.run.code import EXACT, HELPERS
 from agrad.grammar.run.places import THUNK, Local, Running, frames, innermost, place_of, raised
-from agrad.grammar.runtime import attributes, notes, operations
+from agrad.grammar.runtime import attributes, builtins, notes, operations
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.operations import SEQUENCES, adapted, as_array, function_of, is_table, iterate, truth
 from agrad.grammar.syntax import ast
@@ -890,7 +890,7 @@ class Machine:
 
     def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
         """Bind a name; at the top level, a statement that fails undoes that."""
-        codes.bindable(name)
+        builtins.bindable(name)
         if names is self.session.names:
             remember_entry(names, name)
             self.on_named(name, value)

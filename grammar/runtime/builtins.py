@@ -13,7 +13,7 @@ from agrad.engine.core.dispatch import composed
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.struct import Struct, computed
 from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
@@ -42,6 +42,16 @@ def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> A
     if name in SCHOOL:
         return agrad.grammar.runtime.school.function(name)
     return FUNCTIONS[name].call if name in FUNCTIONS else otherwise
+
+
+def bindable(name: str, *labels: Label) -> str:
+    """A name that a text may give a value, unlike `__builtins__` and others to which Python gives a meaning.
+
+    Raises AgradError.
+    """
+    if len(name) > 4 and name[:2] == name[-2:] == "__":
+        raise AgradError("name", f"{name} cannot be given a value", labels=list(labels))
+    return name
 
 
 def is_result(name: str) -> bool:
