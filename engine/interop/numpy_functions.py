@@ -401,7 +401,7 @@ def counterpart(function: Any) -> Entry | Function | None:
     if not isinstance(target, str):
         return target
     entry = FUNCTIONS[target]
-    return entry if entry.family not in ("creation", "python") else None
+    return entry if entry.family not in ("creation", "python", "complex numbers") else None
 
 
 @cache

@@ -252,7 +252,11 @@ def _name_of(function: Any) -> str:
 
 
 # What has complex results, or takes complex numbers.
-_COMPLEX = {"np.linalg.eig": "np.linalg.eigh, of a symmetric matrix", "np.linalg.eigvals": "np.linalg.eigvalsh"}
+_COMPLEX = {
+    "np.linalg.eig": "np.linalg.eigh, of a symmetric matrix",
+    "np.linalg.eigvals": "np.linalg.eigvalsh",
+    "np.roots": "agrad.engine.roots, which gives real and imaginary parts",
+}
 
 
 def _refusal(name: str, why: str = "has no counterpart in agrad") -> AgradError:

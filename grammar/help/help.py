@@ -62,7 +62,7 @@ FAMILIES = (
     *("arithmetic", "elementary", "learning", "special", "selection", "comparison", "reductions", "shapes"),
     *("linear algebra", "complex numbers", "creation", "graph", "derivatives"),
 )
-_SHORT = {"linalg": "linear algebra"}  # one-word names of families
+_SHORT = {"linalg": "linear algebra", "complex": "complex numbers"}  # one-word names of families
 _BY_NAME = {family: short for short, family in _SHORT.items()}
 
 

@@ -110,7 +110,7 @@ def test_a_constant_in_a_model_is_told_with_a_fix_that_makes_it_a_parameter():
     )
     (note,) = filter(None, notes)
     assert note.message == "fit: tau is the constant 6.283185307 here, and no parameter"
-    assert note.fixes == ["fit y ~ a*exp(-x/tau) over tau, a from tau=1, a=1"]
+    assert note.fixes == ["fit y ~ a*exp(-x/tau) over tau, a from a=1, tau=1"]
     lines = said(data + note.fixes[0])
     assert lines[-1].startswith("tau = 1.942 ± 0.092\na = 2.087")
     for quiet in (
