@@ -272,9 +272,11 @@ def scaled_root(x: Any, axis: Shape, keepdims: bool, p: float = 2.0) -> Any:
 
 def _projected(x: Any, a: Any, b: Any, axis: Shape) -> Any:
     """The second difference removes what rounding left of `a`: all, where one entry of b is by far the largest."""
-    whole = summed(a * b, axis, True)
+    is_one = type(b) is float and b == 1.0
+    whole = summed(a if is_one else a * b, axis, True)
     for _ in range(2):
-        x = x - a * (summed(b * x, axis, True) / whole)
+        part = a * (summed(x if is_one else b * x, axis, True) / whole)
+        x = np.subtract(x, part, out=part if part.shape == np.shape(x) else None)  # memory that is new takes longer
     return x
 
 

@@ -222,6 +222,8 @@ logaddexp: Function = row(
 def _peak(x: Any, axis: Shape) -> tuple[Any, Any]:
     """The largest entry, and the distance to it: 0 for the largest itself, if it is finite or there is but one."""
     top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    if np.isfinite(top).all():
+        return top, x - top
     at_top = x == top
     certain = at_top & (np.isfinite(top) | (np.sum(at_top, axis=axis, keepdims=True) == 1))
     return top, np.where(certain, 0.0, x - top)
@@ -229,14 +231,16 @@ def _peak(x: Any, axis: Shape) -> tuple[Any, Any]:
 
 def _log_total(apart: Any, axis: Shape) -> Any:
     """The logarithm of the sum of exponentials of the distances, of which one is 0 at least: exact near 0, too."""
-    is_top = apart == 0.0
-    others = np.where(is_top, 0.0, np.exp(apart))
-    return np.log1p(np.sum(others, axis=axis, keepdims=True) + (np.sum(is_top, axis=axis, keepdims=True) - 1.0))
+    is_top, others = apart == 0.0, np.exp(apart)
+    np.putmask(others, is_top, 0.0)
+    more = np.count_nonzero(is_top, axis=axis, keepdims=True) - 1.0
+    return np.log1p(np.sum(others, axis=axis, keepdims=True) + more)
 
 
 def _softmax(x: Any, axis: Shape) -> Any:
     t = np.exp(_peak(x, axis)[1])
-    return t / np.sum(t, axis=axis, keepdims=True)
+    t /= np.sum(t, axis=axis, keepdims=True)
+    return t
 
 
 def _log_softmax(x: Any, axis: Shape) -> Any:
