@@ -5,6 +5,7 @@ of several numbers, how they are correlated, and the regions in which they are t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 from json import dumps
 from math import floor, inf, isfinite, log10, nan, sqrt
 from typing import Any, NamedTuple
@@ -316,14 +317,18 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     """Several numbers together: a name for each, or of an array for all its entries."""
     _check(coverage, None)
     values = [operand(value) for value in values]
-    texts = [""] * len(values)
+    texts = [[""]] * len(values)
     if Units.exist:
         values, texts = _numbers(values)
     y, u, matrix = together(values)
     if not np.any(u):
         raise _unmeasured(" and ".join(names))
     each = zip(names, values, texts, strict=True)
-    spelled = [name + index + text for name, value, text in each for index in _indices(shape_of(value))]
+    spelled = [
+        name + index + text
+        for name, value, one in each
+        for index, text in zip(_indices(shape_of(value)), cycle(one), strict=False)
+    ]
     with as_recorded(y) as found:
         assert found is not None
         dof = min(map(found.effective, found.slopes(y)))
@@ -337,11 +342,12 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     return Joint(spelled, np.ravel(y.value).tolist(), u.tolist(), matrix, dof, coverage, float(k), box)
 
 
-def _numbers(values: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Values as numbers of their units, and these in brackets; empty for none."""
+def _numbers(values: Sequence[Any]) -> tuple[list[Any], list[list[str]]]:
+    """Values as numbers of their units, and these in brackets, one or one for each entry of a row; empty for none."""
     found = [units.quantity.unit_of(value) for value in values]
     numbers = [units.quantity.over_unit(value, unit) for value, unit in zip(values, found, strict=True)]
-    return numbers, [f" ({unit.text})" if unit is not None else "" for unit in found]
+    rows = [(unit.entries or (unit,)) if unit is not None else () for unit in found]
+    return numbers, [[f" ({one.text})" if one.text else "" for one in row] or [""] for row in rows]
 
 
 def _unmeasured(name: str) -> AgradError:

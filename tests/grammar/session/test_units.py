@@ -141,6 +141,8 @@ def test_a_budget_has_the_unit_of_each_number():
     shown = []
     Session().run("v = 10 ± 1 m/s; budget v*v samples 10000", shown.append)
     assert shown[-1].axis == "v*v (m²/s²)"
+    (text,) = run("g = 9.8(1) m/s^2; y = ode(lambda t, y: [y[1], -g], [2 m, 0], [0, 1] s)[1]; budget y, y[0]")
+    assert text.splitlines()[0].split()[3:] == ["y[0]", "(m)", "y[1]", "(m/s)", "y[0]", "(m)"]
 
 
 def test_a_graph_has_the_units_of_its_values():
