@@ -54,8 +54,8 @@ def jacobian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
     Of a function, the function that gives its Jacobian by its first, or its x-th, argument. A tuple for several x.
     """
     if not isinstance(y, Tensor):
-        return _transform("jacobian", y, x, create_graph, _jacobians)
-    return _by_each("jacobian", y, x, lambda xs: _jacobians(y, xs, create_graph))
+        return _transform("jacobian", y, x, create_graph, _jacobians_in_units)
+    return _by_each("jacobian", y, x, lambda xs: _jacobians_in_units(y, xs, create_graph))
 
 
 def hessian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
@@ -136,9 +136,12 @@ def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
 def _by_each(name: str, y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequence[Any]]) -> Any:
     xs, single = _inputs(name, y, x)
     results = derive(xs)
-    if Units.exist and name == "jacobian":
-        results = [units.quantity.with_unit(result, y, [by]) for result, by in zip(results, xs, strict=True)]
     return results[0] if single else tuple(results)
+
+
+def _jacobians_in_units(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    found = _jacobians(y, xs, create_graph)
+    return [units.quantity.with_unit(one, y, [x]) for one, x in zip(found, xs, strict=True)] if Units.exist else found
 
 
 def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:

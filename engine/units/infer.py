@@ -47,7 +47,7 @@ _NUMBER = Quantity(_NONE, None, _NONE)
 def _of_unit(unit: Unit) -> Quantity:
     if unit.zero is not None:
         return Quantity(unit.dim, unit, {"K": Fraction(1)}, Fraction(1))
-    return Quantity(unit.dim, unit, unit.symbols, entries=tuple(map(_of_unit, unit.entries)))
+    return Quantity(unit.dim, unit if unit.text else None, unit.symbols, entries=tuple(map(_of_unit, unit.entries)))
 
 
 class Inference:

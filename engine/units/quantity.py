@@ -195,7 +195,8 @@ def plain_number(value: Tensor) -> None:
     unit = unit_of(value)
     if unit is not None:
         name = value.node.spell()
-        fixes = [f"{name}/(1 {unit.text})"] if value.node.name else [Hint(f"x/(1 {unit.text})")]
+        index, one = next(((f"[..., {k}]", x) for k, x in enumerate(unit.entries) if x.text), ("", unit))
+        fixes = [f"{name}{index}/(1 {one.text})"] if value.node.name else [Hint(f"x{index}/(1 {one.text})")]
         raise AgradError("unit", f"{name} is in {unit.text}: as a number it would not say of what", fixes=fixes)
 
 
@@ -302,7 +303,10 @@ def note_gradients(root: Node, targets: Iterable[Node], fresh: bool) -> None:
 
 def keep(node: Node, alias: Node, is_difference: bool = False) -> None:
     """Give another node the same unit, without the zero of its scale if it is a difference."""
-    found = infer([node])[0]
-    found = si(found.dim) if found is not None and found.zero is not None and is_difference else found
-    if found is not None and (found.symbols or found.zero is not None):
+    work = Inference()
+    work.of([node])
+    found = work.unit(node)
+    found = si(found.dim) if found.zero is not None and is_difference else found
+    is_number = work.is_known(work.known[node]) and any(leaf.unit for leaf in alive(roots_of(node)))
+    if found.symbols or found.zero is not None or is_number:
         alias.recorded, alias.unit = True, found
