@@ -140,7 +140,8 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
         autodiff.anomalies.say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
     if Units.exist:
-        results = tuple(units.quantity.with_unit(result, y, [x]) for result, x in zip(results, wanted, strict=True))
+        each = zip(results, wanted, strict=True)
+        results = tuple(units.quantity.with_unit(result, y, [x], gradient) for result, x in each)
     return results[0] if single else results
 
 

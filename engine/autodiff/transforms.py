@@ -272,6 +272,13 @@ def _pushed(y: Tensor, directions: list[tuple[Tensor, Any]], own: Sequence[Tenso
         return result_of(pushed, y.shape, y, True)
     result = tensor(pushed) if pushed is not None else zeros(y.shape)
     inherit(result.node, sources)
+    if Units.exist:
+        for x, v in directions:
+            before = result.node.unit
+            result.node.unit = None
+            units.quantity.with_unit(result, y, [x], v)
+            if before is not None and before.dim != result.node.unit.dim:
+                raise AgradError("unit", "jvp: what the directions give cannot be added, for their units differ")
     return result
 
 

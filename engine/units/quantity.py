@@ -244,10 +244,12 @@ def converted(value: Any, unit: str) -> Tensor:
     return copy
 
 
-def with_unit(result: Tensor, y: Tensor, xs: Sequence[Tensor]) -> Tensor:
-    """A derivative of y by some values, with its unit."""
+def with_unit(result: Tensor, y: Tensor, xs: Sequence[Tensor], seed: Any = None) -> Tensor:
+    """A derivative of y by some values, times a seed, with its unit."""
     if result.node.unit is None:
-        result.node.unit = slopes(y, xs)  # also of none: what is behind it is not looked at
+        found, factor = slopes(y, xs), unit_of(seed)
+        # Also of none: what is behind it is not looked at.
+        result.node.unit = found if factor is None else over(found, [over(ONE, [factor])])
         result.node.recorded = True
     return result
 
