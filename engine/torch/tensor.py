@@ -40,7 +40,7 @@ _ALIKE = _SUMS | frozenset(
 
 # Operations whose derivative PyTorch computes in another way: it shows where that is not finite, or in the sign of 0.
 OTHERWISE = frozenset(
-    "log log2 log10 log1p acosh atanh amax amin sigmoid xlogy tanh relu expm1 log_softmax pow square".split()
+    "log log2 log10 log1p acosh atanh amax amin sigmoid xlogy tanh relu expm1 rsqrt log_softmax pow square".split()
 )
 _OF_POWERS: Any = OPS["pow"].rules
 # What the rule for each operand reads, and the rule.
@@ -48,6 +48,7 @@ _RULES: dict[str, tuple[tuple[str, Callable[..., Any]], ...]] = {
     "sigmoid": (("out", lambda g, out, x: g * (1.0 - out) * out),),
     "tanh": (("out", lambda g, out, x: g * (1.0 - out * out)),),
     "expm1": (("out", lambda g, out, x: g * (out + 1.0)),),
+    "rsqrt": (("out", lambda g, out, x: -0.5 * g * (out * out * out)),),
     "relu": (("out", lambda g, out, x: OPS["where"].call(OPS["less_equal"].call(out, 0.0), 0.0, g)),),
     "log_softmax": (("out", lambda g, out, x, axis: g - OPS["exp"].call(out) * _total(g, axis)),),
     "pow": (("x y", lambda g, out, x, y: _by_base(g, x, y)), ("out x y", lambda *given: _OF_POWERS[1](*given))),
@@ -651,7 +652,7 @@ _SAVES = {
 
 def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any]) -> Any:
     """Let a later write to what PyTorch's function of a name saves be refused by a backward; returns what it made."""
-    what = _SAVES.get(name)
+    what = _SAVES.get(name) if name != "median" or not isinstance(made, tuple) else None  # along an axis, the places
     node = getattr(made[0] if isinstance(made, tuple) and made else made, "node", None) if what else None
     if node is not None and node.op is not None and node.requires_grad:
         given = [x.node for x in (*operands, *others.values()) if isinstance(x, core.Tensor)]

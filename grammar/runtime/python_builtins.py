@@ -392,7 +392,7 @@ class Builtins:
         if code is not None and not isinstance(code, int):
             self.session.machine.write(f"{code}\n", Complained)
             code = 1
-        raise Exit((code or 0) & 255)
+        raise Exit(255 if abs(code or 0) >> 63 else (code or 0) & 255)  # so does Python, of more than C's long
 
     @staticmethod
     def on_spec(text: Any) -> str:

@@ -23,7 +23,7 @@ from agrad.grammar import runtime
 from agrad.grammar.commands.registry import Call, Emit, Session
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Answer
-from agrad.grammar.runtime.builtins import FUNCTIONS, meaning
+from agrad.grammar.runtime.builtins import FUNCTIONS, bindable, meaning
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.keywords import RESERVED
 from agrad.grammar.syntax.parser import tokens
@@ -31,9 +31,10 @@ from agrad.grammar.values.lists import List
 
 
 def require_free(name: str) -> None:
-    """Refuse a name that is a reserved word. Raises AgradError of kind `syntax`."""
+    """Refuse a name that is a reserved word, or one of Python's own. Raises AgradError of kind `syntax` or `name`."""
     if name in RESERVED:
         raise AgradError("syntax", f"{name} is a reserved word of agrad; choose another name")
+    bindable(name)
 
 
 def refuse_call(name: str, span: Span, known: Collection[str]) -> None:

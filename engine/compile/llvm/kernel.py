@@ -162,6 +162,8 @@ class KernelCode(_Reader):
             lines.append(f"  {name} = fadd reassoc double {before_it.text}, {found[one.operand].text}")
             phis.append(f"  {before_it.text} = phi double [{_NOTHING}, %{before}], [{name}, %j.end]")
         count = next((count for most, count in _LENGTHS if len(self.kernel.steps) <= most), _SCALAR)
+        if not all(machine().vector_names(*one) for one in self.code.called.items()):
+            count = _SCALAR  # there are no vectors of its calls, and LLVM would say so on stderr
         count = count if count == _SCALAR or self.axes[-1] >= 2 * count * machine().lanes else 1
         body, begin = [*lines], len(lines)
         yield from counted("j", before, end, body, first, phis=phis, told=f", !llvm.loop !{count}")

@@ -198,6 +198,13 @@ def test_threads_may_call_the_same_loops():
 
 
 @pytest.mark.long
+def test_without_vectors_of_functions_loops_are_made_silently(monkeypatch, capfd):
+    monkeypatch.setattr(target.Machine, "vector_names", lambda *_: {})
+    check(lambda x: ag.sum(ag.exp(x) * ag.hypot(x, 2.0)), RNG.normal(size=100))
+    check(lambda x: ag.sum(ag.sqrt(x) * x), RNG.uniform(size=100))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_nothing_outside_the_arrays_is_read_or_written():
     done = subprocess.run(
         [sys.executable, Path(guarded_loops.__file__)], capture_output=True, text=True, check=False, timeout=300
