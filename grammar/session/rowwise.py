@@ -26,12 +26,14 @@ from agrad.engine.units.scale import Scale
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import SCHOOL
+from agrad.grammar.results import uncertainty_of
 from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, RANDOM, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import units
 from agrad.grammar.syntax.ast import (
+    Binary,
     Call,
     Conversion,
     List,
@@ -100,6 +102,7 @@ _OF_ALL = frozenset(
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
 _BACKTICKS = pattern(r"`([^`\"\n]+)`")
+_CERTAIN = "the rows of a table are computed with numbers, and this would lose its uncertainty: columns may have one"
 _NONE = "# no machine code: "  # the first words of compiled code that is no machine code
 
 
@@ -137,6 +140,8 @@ class Rowwise(Session):
     def _parsed(self, name: str, text: str) -> Any:
         """The tree of an expression, in which names behind numbers are those of columns where rows have no units."""
         tree = self._read(parse_expression, Source(name, text))
+        if (one := next((x for x in nodes(tree) if isinstance(x, Binary) and x.op[0] == "±"), None)) is not None:
+            raise AgradError("type", _CERTAIN, labels=[Label(one.span)])
         if self.takes_units:
             return tree
         written = [one for one in nodes(tree) if isinstance(one, Quantity | Conversion)]
@@ -203,6 +208,8 @@ class Rowwise(Session):
         """Give a name the value of an expression, the same for every row. Raises AgradError."""
         require_free(name)
         self.names[name] = value = self.evaluate(text, is_given=True)
+        if uncertainty_of(value) is not None:
+            raise AgradError("type", _CERTAIN)
         scale = Scale()
         number = scale.numbers(value)
         if scale.text():
