@@ -140,8 +140,9 @@ class Rowwise(Session):
     def _parsed(self, name: str, text: str) -> Any:
         """The tree of an expression, in which names behind numbers are those of columns where rows have no units."""
         tree = self._read(parse_expression, Source(name, text))
-        if (one := next((x for x in nodes(tree) if isinstance(x, Binary) and x.op[0] == "±"), None)) is not None:
-            raise AgradError("type", _CERTAIN, labels=[Label(one.span)])
+        uncertain = [one for one in nodes(tree) if isinstance(one, Binary) and one.op[0] == "±"]
+        if uncertain:
+            raise AgradError("type", _CERTAIN, labels=[Label(uncertain[0].span)])
         if self.takes_units:
             return tree
         written = [one for one in nodes(tree) if isinstance(one, Quantity | Conversion)]
