@@ -279,7 +279,7 @@ class Specializations:
             self.known = self.fresh = self.known if self.first is None else (self.first,)
             self.calls = self.missed = self.since = 0
             self.together, self.outside, self.left_out = None, 0.0, set()
-            self._others.clear()
+            self._others = {}
 
     def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
         """The specialisation that holds at some values, and its outputs."""
@@ -334,14 +334,14 @@ class Specializations:
 
     def _other(self, one: Specialization, number: int) -> Specialization | None:
         """One with the same outcomes up to the guard of this number, and another of this one; None if there is none."""
-        key, known = (one, number), self.known
-        if key not in self._others:
+        key, others, known = (one, number), self._others, self.known  # another thread may replace both, these first
+        if key not in others:
             *head, last = one.outcomes[: number + 1]
             found = (
                 x for x in known if x.outcomes[:number] == head and x.outcomes[number : number + 1] not in ([], [last])
             )
-            self._others[key] = next(found, None)
-        return self._others[key]
+            others[key] = next(found, None)
+        return others[key]
 
     def _move_up(self, one: Specialization) -> None:
         """Try a specialisation first from now on, unless another thread changes the order, which affects only speed."""
@@ -372,7 +372,7 @@ class Specializations:
             self.first = self.first or new
             self.known = (new, *self.known)
             self.fresh = (new, *self.fresh)
-            self._others.clear()
+            self._others = {}
             self._drop()
         return new
 

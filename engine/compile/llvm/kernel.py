@@ -13,13 +13,12 @@ S.T = Y.T P inv(L.T) inv(U.T).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import Code, counted, load, nested, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory, entry, zeros
-from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, View, strides_of
 from agrad.engine.compile.llvm.target import machine
 from agrad.engine.compile.symbols import Symbol, lower
@@ -196,10 +195,20 @@ class KernelCode(_Reader):
 _ROWS = 4  # of a product that are computed side by side
 
 
-def numbers(steps: Sequence[int], schedule: Schedule) -> Kernel:
-    """The kernel of steps on numbers, which has one entry."""
-    operands = dict.fromkeys([x for slot in steps for x in schedule.step(slot).operands if x not in steps])
-    return Kernel((), 0, {x: schedule.base(x) for x in operands}, dict.fromkeys(steps), stores=[*steps])
+def numbers_code(name: str, stage: stages.Numbers, memory: Memory, code: Code) -> str:
+    """A function that computes steps on numbers."""
+    reader, found = _Reader(memory, code), dict[int, Symbol]()
+    for slot in stage.steps:
+        step = memory.schedule.step(slot)
+        for x in step.operands:
+            if x not in found:
+                base = memory.schedule.base(x)
+                code.lines += reader.opened(x, base)
+                found[x] = reader.read(x, base, (), {})
+        found[slot] = lower(step.op, [found[x] for x in step.operands], step.attrs)
+        code.lines.append(memory.number(slot, f"%y{slot}"))
+        reader.store(found[slot], f"%y{slot}")
+    return _stage(name, *code.lines)
 
 
 def scatter_code(name: str, slot: int, memory: Memory) -> str:

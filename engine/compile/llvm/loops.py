@@ -168,10 +168,12 @@ class Loops:
         """The function of a stage; adds to the codes in it, and to the routines of products."""
         memory = self.memory
         match stage:
-            case stages.Kernel() | stages.Numbers():
-                one = stage if isinstance(stage, stages.Kernel) else kernel.numbers(stage.steps, self.schedule)
+            case stages.Kernel():
                 codes.append(Code(1))
-                return kernel.KernelCode(name, one, memory, codes[-1]).text
+                return kernel.KernelCode(name, stage, memory, codes[-1]).text
+            case stages.Numbers():
+                codes.append(Code(1))
+                return kernel.numbers_code(name, stage, memory, codes[-1])
             case stages.Factorise():
                 return kernel.factorise_code(name, stage, memory)
         assert isinstance(stage, stages.Alone)

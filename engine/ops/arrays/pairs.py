@@ -172,7 +172,7 @@ roots: Function = row(
     array=_roots,
     rules={"c": ("out c", _by_coefficients)},
     prepare=_coefficients,
-    samples=(([1.0, -3.0, 2.0],), ([2.0, 1.0, 0.5, 3.0],)),
+    samples=(([1.0, 0.0, -4.0],), ([2.0, 1.0, 0.5, 3.0],)),
     doc="The roots of the polynomial with these coefficients, of the highest power first: pairs of the real and the "
     "imaginary part, in the order of these; nan where the first coefficient is 0.",
     derivative="-z^k/p'(z) for the coefficient of z^k; none at a repeated root",
