@@ -276,7 +276,8 @@ def _projected(x: Any, a: Any, b: Any, axis: Shape) -> Any:
     whole = summed(a if is_one else a * b, axis, True)
     for _ in range(2):
         part = a * (summed(x if is_one else b * x, axis, True) / whole)
-        x = np.subtract(x, part, out=part if part.shape == np.shape(x) else None)  # memory that is new takes longer
+        is_array = type(part) is np.ndarray and part.shape == np.shape(x)
+        x = np.subtract(x, part, out=part) if is_array else x - part  # memory that is new takes longer
     return x
 
 

@@ -231,7 +231,7 @@ def _peak(x: Any, axis: Shape) -> tuple[Any, Any]:
 
 def _log_total(apart: Any, axis: Shape) -> Any:
     """The logarithm of the sum of exponentials of the distances, of which one is 0 at least: exact near 0, too."""
-    is_top, others = apart == 0.0, np.exp(apart)
+    is_top, others = apart == 0.0, np.asarray(np.exp(apart))
     np.putmask(others, is_top, 0.0)
     more = np.count_nonzero(is_top, axis=axis, keepdims=True) - 1.0
     return np.log1p(np.sum(others, axis=axis, keepdims=True) + more)
