@@ -237,8 +237,8 @@ class Inference:
         units = [(find(name), power) for name, power in found.symbols.items()]
         if len(units) == 1 and units[0][0] is not None and units[0][1] == 1 and units[0][0].dim == dim:
             return units[0][0]  # `2*x` is in what x is in
-        if unit.symbols.keys() <= {*NAMED.split()} and len(unit.symbols) == 1:
-            return unit
+        if len(unit.symbols) == 1 and (unit.symbols.keys() <= {*NAMED.split()} or [*dim.values()] == [1]):
+            return unit  # `10 V/(5 Ω)` is in A
         if 0 < len(units) <= 3 and all(one is not None for one, _ in units):
             coherent = all(one.factor == 1 for one, _ in units)  # type: ignore[union-attr]
             bases = [name for one, _ in units for name in one.dim]  # type: ignore[union-attr]

@@ -13,7 +13,7 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, Units, alive, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint, Instead, Label
 from agrad.engine.units.infer import Inference, behind
 from agrad.engine.units.unit import Unit, find, named, names, quotient, read, si
 from agrad.engine.values import Value, np, shape_of
@@ -226,7 +226,7 @@ def alike(values: Sequence[Any]) -> None:
 
 def converted(value: Any, unit: str) -> Tensor:
     """The same value, shown in another unit: `x to km/h`. Raises AgradError of kind `unit` where that does not fit."""
-    to, work = read(unit), Inference.current()
+    to, work, value = read(unit), Inference.current(), operand(value)
     if not isinstance(value, Tensor) or not Units.exist:
         raise AgradError(
             "unit", f"a number without a unit is not converted to {to.text}", fixes=[Hint(f"x*(1 {to.text})")]
@@ -238,7 +238,10 @@ def converted(value: Any, unit: str) -> Tensor:
         message = f"{value.node.spell()} is {named(own.dim)}, in {own.text}: that is not converted to {to.text}"
         raise AgradError("unit", message if own.symbols else f"{value.node.spell()} has no unit to convert")
     if to.zero and found.weight != 1:
-        raise AgradError("unit", f"a difference of temperatures has no zero, as {to.text} has", fixes=[Hint("x to K")])
+        text = value.node.spell()
+        point = f"({-float(to.zero):g} {to.text} + {text})"  # the temperature that is so far from absolute zero
+        message = f"a difference of temperatures has no zero, as {to.text} has"
+        raise AgradError("unit", message, fixes=[Hint("x to K   is the difference")], facts=Instead(text, (point,)))
     copy: Tensor = OPS["clone"].call(value)
     copy.node.unit = to
     return copy

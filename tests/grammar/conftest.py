@@ -4,6 +4,8 @@ import gc
 
 import pytest
 
+from agrad.engine.core.graph import Units
+
 
 @pytest.fixture(autouse=True)
 def nobody_listens_to_the_collector():
@@ -12,3 +14,9 @@ def nobody_listens_to_the_collector():
     gc.callbacks.clear()
     yield
     gc.callbacks[:] = listeners
+
+
+@pytest.fixture
+def no_unit_yet(monkeypatch):
+    """As in a process in which nothing has had a unit."""
+    monkeypatch.setattr(Units, "exist", False)

@@ -25,5 +25,6 @@ def answers(path: Path | str) -> dict[str, str]:
 
 
 def table(path: Path | str) -> list[tuple[str, ...]]:
-    """The rows of a file, whose columns are between bars."""
-    return [tuple(line.split(" | ")) for line in Path(path).read_text("utf-8").splitlines()]
+    """The rows of a file, whose columns are between bars; lines of `#` are comments."""
+    lines = Path(path).read_text("utf-8").splitlines()
+    return [tuple(line.split(" | ")) for line in lines if line[:1] != "#"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from answers import table
 from rows import each
 from sessions import error, said
 
@@ -26,15 +27,7 @@ DATA = "t = [1, 2, 3] s; y = [1.1, 2, 3.5] m"
 LINE = "fit y ~ a*t + b over a, b from a=60 km/h, b=1 m"
 MINUTES = "t = [1, 2, 3, 4] min; y = [1.1, 2, 3.5, 3.9] km"
 
-
-@pytest.fixture(autouse=True)
-def no_unit_yet(monkeypatch):
-    monkeypatch.setattr(Units, "exist", False)
-
-
-def lines(name):
-    text = HERE.joinpath(name).read_text("utf-8")
-    return [tuple(line.split(" | ")) for line in text.splitlines() if line[:1] != "#"]
+pytestmark = pytest.mark.usefixtures("no_unit_yet")
 
 
 def in_numbers(session):
@@ -47,7 +40,7 @@ def in_numbers(session):
     return found
 
 
-@each("data, fit, same, units", lines("fit_units.txt"))
+@each("data, fit, same, units", table(HERE / "fit_units.txt"))
 def test_a_fit_is_that_of_numbers_in_si_units(data, fit, same, units, monkeypatch):
     monkeypatch.setattr(Units, "exist", False)
     session = Session()
@@ -76,7 +69,7 @@ def test_a_fit_is_that_of_numbers_in_si_units(data, fit, same, units, monkeypatc
         assert found.chi2 == pytest.approx(expected.chi2, rel=1e-7)
 
 
-@each("data, fit", [(data, fit) for data, fit, _, _ in lines("fit_units.txt") if "tied" not in fit])
+@each("data, fit", [(data, fit) for data, fit, _, _ in table(HERE / "fit_units.txt") if "tied" not in fit])
 def test_a_fit_again_from_where_it_ended_is_the_same(data, fit, monkeypatch):
     monkeypatch.setattr(Units, "exist", False)
     session = Session()
@@ -97,7 +90,7 @@ def test_a_line_through_points_is_the_closed_form():
     assert session.names["b"].value == pytest.approx(np.mean(y) - 2 * slope)
 
 
-@each("text, message, place", lines("fit_unit_errors.txt"))
+@each("text, message, place", table(HERE / "fit_unit_errors.txt"))
 def test_a_wrong_dimension_is_refused_where_it_is_with_a_fix_that_works(text, message, place, monkeypatch):
     monkeypatch.setattr(Units, "exist", False)
     session = Session()

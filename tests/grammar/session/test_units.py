@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from answers import table
 from rows import each
 
 from agrad.engine.core.graph import Units
@@ -14,15 +15,7 @@ from agrad.grammar.session.session import Session
 
 HERE = Path(__file__).parent
 
-
-@pytest.fixture(autouse=True)
-def no_unit_yet(monkeypatch):
-    monkeypatch.setattr(Units, "exist", False)
-
-
-def lines(name):
-    text = HERE.joinpath(name).read_text("utf-8")
-    return [tuple(line.split(" | ")) for line in text.splitlines() if line[:1] != "#"]
+pytestmark = pytest.mark.usefixtures("no_unit_yet")
 
 
 def run(text, session=None):
@@ -33,13 +26,13 @@ def run(text, session=None):
     return [text for text in shown if not text.startswith("note:")]
 
 
-@each("text, expected", lines("units.txt"))
+@each("text, expected", table(HERE / "units.txt"))
 def test_values_are_shown_in_their_units(text, expected, monkeypatch):
     monkeypatch.setattr(Units, "exist", False)  # as where the row is the first with a unit
     assert run(text)[-1] == expected
 
 
-@each("text, message, place", lines("unit_errors.txt"))
+@each("text, message, place", table(HERE / "unit_errors.txt"))
 def test_errors_are_at_the_operation(text, message, place):
     with pytest.raises(AgradError) as problem:
         run(text)
@@ -47,7 +40,7 @@ def test_errors_are_at_the_operation(text, message, place):
     assert problem.value.labels[0].origin.text == place
 
 
-@each("text, message, place", lines("unit_errors.txt"))
+@each("text, message, place", table(HERE / "unit_errors.txt"))
 def test_a_fix_that_can_be_typed_mends_what_the_error_says(text, message, place):
     *before, last = text.split("; ")
     session = Session()
@@ -82,7 +75,7 @@ def test_a_distribution_behind_a_unit_is_saved(text):
 
 
 def test_there_are_60_errors():
-    assert len(lines("unit_errors.txt")) >= 60
+    assert len(table(HERE / "unit_errors.txt")) >= 60
 
 
 def test_both_sides_are_named_with_their_units():
@@ -272,7 +265,7 @@ def test_a_value_with_a_unit_that_depends_on_a_choice_is_not_exported(tmp_path):
         run(f'var x = 3 m; y = x^2 if x > 2 m else x*(1 m); export y to "{tmp_path / "y.py"}"')
 
 
-@each("number, asked, text, expected", lines("demands.txt"))
+@each("number, asked, text, expected", table(HERE / "demands.txt"))
 def test_a_demand_is_met_or_the_page_says_why_not(number, asked, text, expected):
     if text == "docs":
         page = " ".join(HERE.parents[2].joinpath("docs/units.md").read_text("utf-8").split())
@@ -288,4 +281,4 @@ def test_a_demand_is_met_or_the_page_says_why_not(number, asked, text, expected)
 
 
 def test_every_demand_has_a_row():
-    assert [int(number) for number, *_ in lines("demands.txt")] == [*range(1, 26)]
+    assert [int(number) for number, *_ in table(HERE / "demands.txt")] == [*range(1, 26)]
