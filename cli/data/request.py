@@ -21,7 +21,7 @@ from agrad.engine.core.graph import Units
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.engine.units.scale import Scale
-from agrad.engine.units.unit import of_header
+from agrad.engine.units.unit import name_of, of_header
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import derivative_name
@@ -124,7 +124,7 @@ class Sessions:
             session.whole_columns(ask.whole, calls)
         inner = [self._given(session) for _, session in calls.values()]
         each = [*everyone, *inner, *([self.where] if self.where else [])]
-        names = {*table.known(), *[of_header(name)[0] for name in table.names]}
+        names = {*table.known(), *map(name_of, table.names)}
         if ask.units is not None and any([ask.units, *[session.is_measured(names) for session in each]]):
             if calls:
                 raise AgradError("unit", "--whole takes numbers without units")
@@ -367,6 +367,8 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
         elif isinstance(facts, UnknownColumn):
             columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
             fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
+            if data is not None and "--units" not in typed and facts.name in map(name_of, columns):
+                fixes.insert(0, command_line(*typed, "--units"))
             is_measured = facts.name in [word.partition("~")[0].strip() for word in typed]
             if data is None and not (facts.nameless or fixes or is_measured or suggest(facts.name, facts.columns)):
                 fixes = [command_line(*typed, option, f"{facts.name}=1") for option in ("--over", "-D")]

@@ -109,8 +109,8 @@ class Table:
         self.aliases[name] = found
 
     def measured(self) -> None:
-        """Let expressions call columns such as `speed (m/s)` by the names before their units. Raises AgradError."""
-        names = [units.unit.of_header(name)[0] for name in self.names]
+        """Let expressions call columns such as `speed (m/s)` by the names before their units."""
+        names = [units.unit.name_of(name) for name in self.names]
         self.aliases |= {
             name: header
             for name, header in zip(names, self.names, strict=True)

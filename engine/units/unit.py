@@ -217,6 +217,14 @@ def of_header(header: str) -> tuple[str, Unit | None]:
         return header, None
 
 
+def name_of(header: str) -> str:
+    """The name of a column, without its unit, also where that has several meanings."""
+    try:
+        return of_header(header)[0]
+    except AgradError:
+        return header.strip()[:-1].rpartition("[" if header.strip()[-1] == "]" else "(")[0].strip()
+
+
 def _raised(factor: Fraction, power: Fraction) -> Fraction:
     """A power of a factor, exactly if it is whole. Raises OverflowError for what is far beyond the range of float64."""
     if power.denominator != 1:

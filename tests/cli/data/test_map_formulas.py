@@ -122,6 +122,13 @@ def test_what_units_do_not_fit_is_refused_once(inside, tmp_path, words, told):
     assert (found, told in said, said.count("error["), status) == ("", True, 1, 1)
 
 
+def test_a_unit_of_several_meanings_matters_where_its_column_is_used(inside, tmp_path):
+    (tmp_path / "u.csv").write_text(MEASURED.replace("Cycle", "x (ton)"))
+    for words in (["m"], ["m", "--units"], ["m", "--units", "--keep", "x (ton)"]):
+        _, said, status = inside("map", "2*`m [kg]`" if words == ["m"] else "2*m", "u.csv", *words[1:])
+        assert (said, status) == ("", 0)
+
+
 def test_files_of_results_have_units_in_their_headers(inside, tmp_path):
     (tmp_path / "u.csv").write_text(MEASURED)
     (tmp_path / "empty.csv").write_text("v (km/h)\n")
