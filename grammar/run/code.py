@@ -256,10 +256,10 @@ class _Generator(Nodes):
     def _quantity(self, node: ast.Quantity, level: int) -> Any:
         """A value with a unit, unless the names of the unit have values: then it is a product."""
         span, names = node.span, syntax.units.names_in(node.unit)
-        if self.is_own(names[0]):
+        if not node.sure and self.is_own(names[0]):
             return self.expr(syntax.units.product(node), level)
         given = self._conversion(node, level, "quantity")
-        if names[0][0] == "°":
+        if node.sure:
             return given
         test = self.do("valued", tuple(names), [], span)
         return self.at(py.IfExp(test, self.expr(syntax.units.product(node), level), given), span)

@@ -143,10 +143,11 @@ class Binary(Expr):
 
 
 class Quantity(Expr):
-    """`3 km`: a number, or several, with a unit. It is a product where the first name of the unit has a value."""
+    """`3 km`: a number, or several, with a unit; a product where the first name of that has a value, if not `sure`."""
 
     value: Expr
     unit: str
+    sure: bool
 
 
 class Conversion(Expr):

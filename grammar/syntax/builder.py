@@ -31,7 +31,7 @@ from agrad.grammar.syntax.keywords import (
     SUPERSCRIPTS,
     words,
 )
-from agrad.grammar.syntax.lexer import LEIBNIZ, PARTIAL, Token
+from agrad.grammar.syntax.lexer import LEIBNIZ, MINUTES, PARTIAL, Token
 
 Parts: TypeAlias = list[Any]
 
@@ -245,7 +245,7 @@ class Builder:
         sign, operand = parts
         if sign == "-" and isinstance(operand, s.Quantity) and operand.unit[:1] == "°" and len(operand.unit) > 1:
             value = s.Unary("-", operand.value, span=self.span(sign, operand.value))
-            return s.Quantity(value, operand.unit, span=self.span(sign, operand))
+            return s.Quantity(value, operand.unit, True, span=self.span(sign, operand))
         return s.Unary(str(sign), operand, span=self.span(sign, operand))
 
     def bound(self, tree: Any, names: Iterable[str]) -> Any:
@@ -255,7 +255,20 @@ class Builder:
     def quantity(self, parts: Parts) -> s.Quantity:
         """`3 km`."""
         Units.exist = True
-        return s.Quantity(parts[0], str(parts[1]).strip(), span=self.span(parts[0], parts[1]))
+        unit = str(parts[1]).strip()
+        return s.Quantity(parts[0], unit, unit[0] == "°", span=self.span(parts[0], parts[1]))
+
+    def quantities(self, parts: Parts) -> s.Expr:
+        """`5 ft 3 in`, `2 h 20 min`: their sum, of units that differ."""
+        made: s.Expr = parts[0]
+        before: s.Quantity = parts[0]
+        for at in range(2, len(parts), 3):
+            further = self.quantity(parts[at : at + 2])
+            if further.unit == before.unit:
+                place, texts = self.span(before, further), (before.span.text, further.span.text)
+                raise syntax_error("two of one unit", place, " + ".join(texts), ", ".join(texts), unit=before.unit)
+            made, before = s.Binary("+", made, further, None, span=self.span(made, further)), further
+        return made
 
     def conversion(self, parts: Parts) -> s.Expr:
         """`x to km`, `x as hex`."""
@@ -357,7 +370,14 @@ class Builder:
         return self.of_helper(".factorial", parts, parts[0])
 
     def degrees(self, parts: Parts) -> s.Call:
-        return self.of_helper("deg2rad", parts, parts[0])
+        """`7°`, `7°30'15"`."""
+        value, found = parts[0], re.fullmatch(MINUTES, parts[1])
+        if found is not None:
+            place = self.span(parts[1], parts[1])
+            seconds = s.Number(float(found[1]) * 60 + float(found[2] or 0), span=place)
+            part = s.Binary("/", seconds, s.Number(3600.0, span=place), None, span=place)
+            value = s.Binary("+", value, part, None, span=self.span(parts[0], parts[1]))
+        return self.of_helper("deg2rad", parts, value)
 
     def absolute(self, parts: Parts) -> s.Call:
         return self.of_helper("abs", parts, parts[1])
@@ -459,7 +479,7 @@ class Builder:
             raise self.open_sum(value, sign, first, u)
         span = self.span(value, parts[-1])
         if isinstance(u, s.Quantity) and _is_plain(value):  # `1.2 ± 0.3 mm`: the unit is that of both
-            return s.Quantity(s.Binary("±", value, u.value, None, span=span), u.unit, span=span)
+            return s.Quantity(s.Binary("±", value, u.value, None, span=span), u.unit, u.sure, span=span)
         return s.Binary("±%" if percent else "±", value, u, None, span=span)
 
     def distributed(self, parts: Parts) -> s.Expr:
@@ -470,7 +490,7 @@ class Builder:
         right = s.Tuple((u.value if unit else u, *parameter[1:2]), span=self.span(u, parts[-1]))
         span = self.span(value, parts[-1])
         made = s.Binary(f"± {kind}", value, right, None, span=span)
-        return s.Quantity(made, unit, span=span) if unit else made
+        return s.Quantity(made, unit, False, span=span) if unit else made
 
     def scaled(self, parts: Parts) -> s.Binary:
         """`(3.14 ± 0.01)e2`."""
@@ -702,8 +722,15 @@ class Builder:
     )
 
     def own_unit(self, parts: Parts) -> s.Command:
-        """`unit smoot = 1.7018 m`, `unit EUR`."""
-        return self.command(parts, [self.plain_word(parts[1]), *parts[2:]], [])
+        """`unit smoot = 1.7018 m`, `unit EUR`; names of units are units here, whatever they have as values."""
+
+        def sure(one: Any) -> Any:
+            if isinstance(one, s.Name) and syntax.units.unit.find(one.id) is not None:  # `unit pace = km/h`
+                Units.exist = True
+                return s.Quantity(s.Number(1.0, span=one.span), one.id, True, span=one.span)
+            return one.changed(sure=True, span=one.span) if isinstance(one, s.Quantity) else None
+
+        return self.command(parts, [self.plain_word(parts[1]), *(s.replaced(one, sure) for one in parts[2:])], [])
 
     def use(self, parts: Parts) -> s.Command:
         """`use constants c, h`; all but e, which is Euler's number, if none is named."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.grammar.elsewhere import SCHOOL
 from agrad.grammar.syntax import keywords
+from agrad.grammar.syntax.units import end_of_unit
 
 if TYPE_CHECKING:
     from agrad.grammar.syntax.lexer import Token
@@ -35,7 +36,7 @@ def is_function(word: str) -> bool:
 
 
 def left_out(source: str, taken: Sequence[Token], item: Token, parser: Any) -> str:
-    """The kind of the sign that is left out before the start of an operand: `TIMES`, `APPLY`, or none.
+    """The kind of the sign that is left out before the start of an operand: `TIMES`, `APPLY`, `ALONG`, or none.
 
     That is no more than a bracket, or what the parser would not take.
     """
@@ -46,7 +47,8 @@ def left_out(source: str, taken: Sequence[Token], item: Token, parser: Any) -> s
         ends = before.type in _ENDS - {"RPAR"} or (before.type == "RPAR" and _is_arithmetic(taken))
         return "TIMES" if ends and keywords.takes(parser, "TIMES") else ""
     if before.type not in ("NAME", *_ENDS):
-        return ""
+        is_along = before.type == "MEASURE" and item.type in ("NUMBER", "MEASURED")  # `5 ft 3 in`
+        return "ALONG" if is_along and end_of_unit(source, item.end_pos, keywords.RESERVED) > item.end_pos else ""
     sign = _sign(source, taken, item)
     return sign if sign and keywords.takes(parser, sign) else ""
 
@@ -65,6 +67,8 @@ def _sign(source: str, taken: Sequence[Token], item: Token) -> str:
             return ""
     elif before.type == "RPAR":  # no product: `@(x) x^2`
         return "" if item.type == "NUMBER" or _word_before(taken) in ("@", "function") else "TIMES"
+    if item.type == "NUMBER" and before.type == "DEGREES":  # no product: `7° 30`
+        return ""
     if item.type == "NUMBER" and _is_raised(taken):  # `sin² 2`
         return "TIMES"
     is_open = item.type == "NUMBER" or (len(taken) > 1 and taken[-2].type == "UNCERTAIN")  # `2 ± 0.1 x`

@@ -42,6 +42,8 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
 _MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
 _RAISED = rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
+_DIGITS = r"[ \t]?(\d+(?:\.\d+)?)"
+MINUTES = rf"°{_DIGITS}['′](?:{_DIGITS}(?:[\"″]|''))?"  # with seconds
 _FORM = r"[ \t]+([^\W\d]\w*)(?![ \t]*[\w(=.'\[])"
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = keywords.words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
@@ -617,7 +619,8 @@ class _Scanner:
         if character == "!" and follows and behind not in ("=", "!") and self.previous != "BANG":
             return self.token("BANG", start + 1)
         if character == "°" and follows and behind not in ("C", "F"):
-            return self.token("DEGREES", start + 1)
+            found = re.compile(MINUTES).match(self.text, start)
+            return self.token("DEGREES", found.end() if found is not None else start + 1)
         if character == "∂":
             whole = None if follows else re.compile(PARTIAL).match(self.text, start)
             return self.leibniz() if whole is None else self.token("PARTIAL", whole.end())

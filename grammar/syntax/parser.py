@@ -137,7 +137,8 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
             for token in stream.lex(interactive.parser_state, lambda state, kind: None):
                 if token and token.end_pos > len(text):
                     return stream.taken[:-1], accepted(interactive.parser_state) - {"$END"}
-                if token.start_pos < len(text) or token.type not in ("TIMES", "APPLY"):  # a sign before the word
+                # A sign that is left out stands before the word.
+                if token.start_pos < len(text) or token.type not in ("TIMES", "APPLY", "ALONG"):
                     interactive.feed_token(token)
         except (AgradError, UnexpectedToken):
             pass

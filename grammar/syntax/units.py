@@ -83,7 +83,8 @@ def bound(tree: ast.Node, names: Collection[str]) -> Any:
     def seen(part: Any) -> Any:
         if isinstance(part, tuple):
             return tuple(map(seen, part))
-        return product(part) if isinstance(part, ast.Quantity) and names_in(part.unit)[0] in names else part
+        is_product = isinstance(part, ast.Quantity) and not part.sure and names_in(part.unit)[0] in names
+        return product(part) if is_product else part
 
     for node in list(ast.nodes(tree)):
         for field in type(node).fields:

@@ -339,7 +339,12 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     left, right = context.span(previous).text, context.span(bad).text
     plain = {previous.type, bad.type} <= {"NAME", "NUMBER"}
     listed = bool(context.open) or context.head.type == "PRINT"
-    ways = {f"{left}*{right}": plain, f"{left}({right})": plain and previous.type == "NAME", f"{left}, {right}": listed}
+    ways = {
+        f"{left}{right}'": previous.type == "DEGREES",
+        f"{left}*{right}": plain,
+        f"{left}({right})": plain and previous.type == "NAME",
+        f"{left}, {right}": listed,
+    }
     between = [way for way, fits in ways.items() if fits]
     what = "an operator or a comma" if listed else "an operator"
     if not listed and (whole := _THOUSANDS.match(context.source.text, previous.start_pos)):
