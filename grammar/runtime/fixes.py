@@ -45,6 +45,7 @@ _AS_WRITTEN: tuple[tuple[type, str, tuple[str, ...]], ...] = (
     (WrongPlace, r"(grad|jacobian|hessian)\((lambda .*), ?(\[[^\[\]]*\]|[\w.]+)\)", (r"\1(\2)(\3)",)),
     (errors.NoMatrix, r"trace\((\w+)\)", (r"backward \1 trace   shows each step of a backward",)),
     (MissingLeaf, r"(grad|jacobian|hessian)\((\w+)\((-?[\d.]+)\)\)", (r"\1(\2)(\3)",)),  # grad(sin(2))
+    (errors.NotCalled, r"(\w+) ?(-[\w.]+)", (r"\1(\2)",)),  # abs -3
     (SeveralResults, r"hessian\((\w+)((?:, ?\w+)?)\)(\(.*\))", (r"jacobian(jacobian(\1\2)\2)\3",)),
 )
 

@@ -139,8 +139,11 @@ def of_power(tree: ast.Expr, value: Any, names: Mapping[str, Any]) -> Note | Non
     waiting = [tree]
     while waiting:
         match waiting.pop():
-            case ast.Binary("**", ast.Name(name), ast.Number(2.0 | 3.0) | ast.Unary("-", ast.Number(1.0))) as found:
-                if _is_square(names.get(name)):
+            case ast.Binary(
+                "**", (ast.Name() | ast.List()) as base, ast.Number(2.0 | 3.0) | ast.Unary("-", ast.Number(1.0))
+            ) as found:
+                name = base.span.text
+                if _is_square(value if isinstance(base, ast.List) and found is tree else names.get(name)):
                     power = int(found.right.value) if isinstance(found.right, ast.Number) else -1
                     product = " @ ".join([name] * power) or f"inv({name})"
                     told = f"{found.span.text} is the power of each entry; that of the matrix is {product}"

@@ -10,9 +10,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Domain, Failure, Function, Kink
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import swap, unsqueeze
 from agrad.engine.ops.linalg.expansions import lower_triangle
@@ -36,6 +37,14 @@ def _symmetric(x: Any) -> Any:
     return 0.5 * (x + swap(x))
 
 
+def _symmetric_part(x: Any) -> Any:
+    """The symmetric part of an array; in a session it is told where that is not all of it, by more than rounding."""
+    made, listener = _symmetric(x), current().listener
+    if listener is not None and np.abs(x - made).max(initial=0.0) > 1e-4 * np.abs(x).max(initial=0.0):
+        listener(Note("the matrix is not symmetric, and only its symmetric part (A + A.T)/2 counts"))
+    return made
+
+
 def _scaled(x: Any, values: Any) -> Any:
     """The columns of x times the values."""
     return x * unsqueeze(values, -2)
@@ -55,7 +64,7 @@ cholesky: Function = of_matrix(
     "cholesky",
     ("out", _cholesky_rule),
     units="a -> a^1/2",
-    array=lambda x: np.linalg.cholesky(_symmetric(x)),
+    array=lambda x: np.linalg.cholesky(_symmetric_part(x)),
     entries=lower_triangle,
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
     domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
@@ -97,7 +106,7 @@ _eigh = partial(row, signature="x; upper=False", prepare=matrices("eigh"), sampl
 eigh_values: Function = _eigh(
     "eigh_values",
     units="a -> a",
-    array=in_room(lambda x, upper: np.linalg.eigvalsh(_symmetric(x), _triangle(upper))),
+    array=in_room(lambda x, upper: np.linalg.eigvalsh(_symmetric_part(x), _triangle(upper))),
     rules={"x": ("x", _values_rule)},
     doc="The eigenvalues of a symmetric matrix, in ascending order.",
 )

@@ -217,6 +217,8 @@ def _range(context: ErrorContext) -> AgradError | None:
     if found is None:
         return None
     numbers, head = _numbers(*found.groups()), context.head
+    if found[3] is None and found[2].isdecimal() and float(found[1]) > float(found[2]):
+        return context.wrong("range of numbers", context.place, "/")
     fixes = [corrected(Span(context.source, *found.span()), numbers)] if numbers else []
     fixes = spelled_out(head, context.rest_of_line(head.end_pos)) if head in ("plot", "solve") else fixes
     return context.wrong("range of numbers", context.place, fixes=fixes)

@@ -49,7 +49,8 @@ def recognise(text: Input, error: UnexpectedToken) -> AgradError:
         problem = recogniser(context)
         if problem is not None:
             return problem
-    return context.wrong("unexpected token", context.place, text=str(context.bad) or "the end of the line")
+    edits = ["/"] if context.bad == ":" else []  # a quotient, as many write it
+    return context.wrong("unexpected token", context.place, *edits, text=str(context.bad) or "the end of the line")
 
 
 def _unclosed_bracket(context: ErrorContext) -> AgradError | None:

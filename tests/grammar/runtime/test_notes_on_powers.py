@@ -16,12 +16,16 @@ NOTED = [
     ("C = 2*A**3 - A^2", "A**3 is the power of each entry", ["C = 2*(A @ A @ A) - A^2"]),
     ("W^2", "W^2 is the power of each entry", ["W @ W"]),
     ("A^-1 @ v", "A^-1 is the power of each entry; that of the matrix is inv(A)", ["inv(A) @ v"]),
+    ("[[1, 2], [3, 4]]^2", "[[1, 2], [3, 4]]^2 is the power of each entry", ["[[1, 2], [3, 4]] @ [[1, 2], [3, 4]]"]),
+    ("[[1, 2], [3, 4]]^-1", "that of the matrix is inv([[1, 2], [3, 4]])", ["inv([[1, 2], [3, 4]])"]),
+    ("eigh(A)[0]", "the matrix is not symmetric", []),
+    ("cholesky(A + 9*eye(2))", "the matrix is not symmetric", []),
     ("|v|^2", "|v| is the absolute value of each entry; the length of a vector is norm(v)", ["norm(v)^2"]),
     ("w = |v - 1|", "the length of a vector is norm(v - 1)", ["w = norm(v - 1)"]),
     ("|A|", "the determinant is det(A)", ["det(A)"]),
     ("0^-1", "the result is infinite", []),
 ]
-SILENT = "n[1] = 0 ; a, b = 1, 2 ; 2^64 ; 2^53 - 1 + 1 ; 3^20 ; v^2 ; B^2 ; x^2 ; sum((A - A)^2) ; sum(A^2) ; A^0.5 ; |x| ; |B| ; sum(|v|) ; abs(v) ; 2^64 + 0.5 ; 1/3 ; A @ A"
+SILENT = "n[1] = 0 ; a, b = 1, 2 ; 2^64 ; 2^53 - 1 + 1 ; 3^20 ; v^2 ; B^2 ; x^2 ; sum((A - A)^2) ; sum(A^2) ; A^0.5 ; |x| ; |B| ; sum(|v|) ; abs(v) ; 2^64 + 0.5 ; 1/3 ; A @ A ; eigh(A + A.T) ; cholesky(A @ A.T) ; [[1, 2, 3], [4, 5, 6]]^2"
 
 
 def notes(text: str) -> list[tuple[str, list[str]]]:
