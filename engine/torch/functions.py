@@ -39,7 +39,19 @@ from agrad.torch.registry import (
     viewing,
     whole,
 )
-from agrad.torch.tensor import CAREFUL, Tensor, above, check_writable, entitle, give, kinded, part_of, typed, write_over
+from agrad.torch.tensor import (
+    CAREFUL,
+    Tensor,
+    above,
+    check_writable,
+    entitle,
+    give,
+    is_inference,
+    kinded,
+    part_of,
+    typed,
+    write_over,
+)
 from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
@@ -1443,7 +1455,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", *_paired(input, other), axis=dim),
     "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
     "is_floating_point": lambda input: input.kind is float64,
-    "is_complex is_inference": lambda input: False,
+    "is_complex": lambda input: False,
+    "is_inference": lambda input: is_inference(input.node),
     "is_nonzero": bool,
     "is_same_size": lambda input, other: input.shape == other.shape,
     "element_size": lambda input: input.kind.itemsize,

@@ -211,6 +211,36 @@ def check_whole(x: Any) -> None:
         raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
 
 
+def is_inference(node: Node) -> bool:
+    """Whether a value was made in inference mode."""
+    return getattr(node.extra, "inference", False)
+
+
+def check_operands(node: Node, operands: Sequence[Any]) -> None:
+    """Refuse a node that would save what was made in inference mode, or whose operand has no derivative any more."""
+    for x in operands:
+        check_whole(x)
+    read = [x for x, on in zip(node.inputs, node.reads()[0], strict=True) if on]
+    refuse_saving([x for x in read if isinstance(x, Node)])
+
+
+def refuse_saving(nodes: Sequence[Node]) -> None:
+    """PyTorch's error where a derivative would read what was made in inference mode."""
+    for node in nodes:
+        if is_inference(node):
+            raise RuntimeError(
+                f"Inference tensors cannot be saved for backward: {node.spell()} was made in inference mode\n"
+                f"  fix: {node.name or 'x'}.clone()"
+            )
+
+
+def refuse_inference(node: Node, what: str) -> None:
+    """PyTorch's error where what was made in inference mode is changed outside of it."""
+    if is_inference(node) and not current().inference:
+        message = f"{what} inference tensor outside InferenceMode is not allowed: {node.spell()} was made in it"
+        raise RuntimeError(f"{message}\n  fix: {node.name or 'x'}.clone()")
+
+
 _VIEW_OF: Any = core.Tensor.__dict__["view_of"]
 
 
@@ -246,8 +276,10 @@ class Tensor(core.Tensor):
             result.node.op = variant(op)
             if "out" in _RULES.get(op.name, (("",),))[0][0]:
                 result.node.value = result.value  # which these rules read
-        for x in operands if CAREFUL and result.node.requires_grad else ():
-            check_whole(x)
+        if CAREFUL and result.node.requires_grad:
+            check_operands(result.node, operands)
+        elif CAREFUL and op.shares and is_inference(operands[0].node):
+            note(result.node, "inference", True)
         kind = float64
         for x in operands:
             if getattr(x, "kind", None) is not float64 and type(x) is not float:
@@ -312,6 +344,8 @@ class Tensor(core.Tensor):
 
     @property
     def _version(self) -> int:
+        if is_inference(self.node):
+            raise RuntimeError("Inference tensors do not track version counter.")
         storage = above(self, "view", "detach")[-1].node.storage
         return storage.version if storage is not None else 0
 
@@ -353,6 +387,8 @@ class Tensor(core.Tensor):
         """Let a leaf require a gradient, or not; returns itself."""
         if requires_grad and self.kind is not float64:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad:
+            refuse_inference(self.node, "Setting requires_grad=True on")
         core.Tensor.requires_grad_(self, requires_grad)
         return self
 
@@ -447,6 +483,7 @@ class Tensor(core.Tensor):
 
     def write(self, change: Any, scalar: Any, what: str, source: Any = None) -> None:
         """Change the data, and those of all views."""
+        refuse_inference(self.node, "Inplace update to")
         way = "copy_" if what in ("step", "set", "data") else what  # it matters only where the data were saved
         if current().undo_log is not None:
             _remember_data(self)
@@ -498,6 +535,8 @@ def typed(x: Any, kind: dtype) -> Tensor:
     """A handle as a tensor of a type, whose entries have the form that the engine wants for it."""
     x.__class__ = Tensor
     x.kind = kind
+    if CAREFUL and current().inference and x.node.op is None and not x.node.requires_grad:
+        note(x.node, "inference", True)
     value = x.array if x.node.value is None else x.node.value
     is_mask = type(value).__name__ == "Mask"
     if kind is bool_ and not isinstance(value, float) and not (is_mask and not value.mixed):
@@ -584,6 +623,8 @@ def part_of(
     """Let a tensor share the data of another; returns it."""
     if whole.view_of is None:
         whole.view_of = Shared(None, None, "", "")
+    if is_inference(part.node) or is_inference(whole.node):
+        note(part.node, "inference", is_inference(whole.node))
     inherited = whole.view_of.made if kind == "view" else ""
     part.view_of = Shared(whole, again, kind, made or inherited or ("" if current().recording else "no_grad"))
     whole.view_of.add(part)
@@ -659,6 +700,7 @@ def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any
         given = given[: 1 if what == "first" else 2]
         if what == "factors":
             given = [x for x, other in zip(given, given[::-1], strict=True) if other.requires_grad]
+        refuse_saving(given)
         node._more().saves = tuple(given)
     return made
 
@@ -717,6 +759,7 @@ def _outdate(node: Node, what: str) -> None:
 
 def check_writable(x: Any, needs_grad: bool) -> None:
     """PyTorch's rules for a write that is recorded."""
+    refuse_inference(x.node, "Inplace update to")
     shared, root = x.view_of, x
     is_apart = shared is not None and shared.made == "no_grad" and shared.whole is not None
     if not (current().recording and (needs_grad or (is_apart and shared.whole.requires_grad))):
