@@ -13,6 +13,7 @@ from agrad.engine.core.context import current, scope
 from agrad.engine.core.devices import need_processor, stay
 from agrad.engine.core.dispatch import of_one, of_pair
 from agrad.engine.core.op import OPS
+from agrad.engine.core.versions import mark_written, share_storage
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_arrays as arrays
 from agrad.engine.ops.linalg.norms import of_vector
@@ -1617,6 +1618,11 @@ def _detached(x: Any) -> Any:
     if x.node.shape:
         core.remember_data(x.value, x.node.seq)  # which the new node, that is younger, shares
     made = Tensor.of(x.value, x.kind)
+    share_storage(x.node, made.node)
+    if x.node.op is not None and x.node.requires_grad:  # those who have saved it take its graph from it
+        version = x._version
+        mark_written([x.node, made.node], current().statement or "detach_()", way="detach_")
+        x.node.storage = made.node.storage = made.node.storage._replace(version=version)
     x._become(made.node, made.array)
     return x
 

@@ -146,7 +146,7 @@ class Shared:
     def __init__(self, whole: Tensor | None, again: Callable[[Any], Any] | None, kind: str, made: str) -> None:
         self.whole, self.again, self.kind, self.made = whole, again, kind, made
         self.parts: list[tuple[weakref.ref[Tensor], weakref.ref[Node], Any]] = []  # each with its `again`
-        self.deeper: list[weakref.ref[Node]] = []  # those of the views of its views
+        self.deeper: list[tuple[weakref.ref[Node], Any]] = []  # those of the views of its views, and how to take them
         self.pruned = 64
 
     @cached_property
@@ -189,7 +189,7 @@ class Shared:
         """Note a view."""
         if len(self.parts) > self.pruned:
             self.parts = [one for one in self.parts if one[1]() is not None]
-            self.deeper = [one for one in self.deeper if one() is not None]
+            self.deeper = [one for one in self.deeper if one[0]() is not None]
             self.pruned = 2 * len(self.parts) + 64
         self.parts.append((weakref.ref(part), weakref.ref(part.node), part.view_of.again))
 
@@ -512,13 +512,19 @@ class Tensor(core.Tensor):
         if up is not root:
             _refresh(up, way, None, None, root)
         if root is not self:
-            root.view_of.deeper.append(weakref.ref(other.node))  # whose rule may read its result, which is data now
+            root.view_of.deeper.append(
+                (weakref.ref(other.node), None)
+            )  # whose rule may read its result, which is data now
             if before.storage is not None:  # the operation itself has read what was there before
                 before.storage = before.storage._replace(successor=other.node.seq)
         return self
 
     def set_(self, value: Any) -> Tensor:
         """New data for a leaf."""
+        if isinstance(value, core.Tensor):
+            raise RuntimeError(
+                "set_ would share the data of another tensor, which agrad does not\n  fix: x.data = other"
+            )
         self.write(lambda array: np.copyto(array, value), value if not self.node.shape else None, "set")
         return self
 
@@ -628,11 +634,17 @@ def part_of(
     inherited = whole.view_of.made if kind == "view" else ""
     part.view_of = Shared(whole, again, kind, made or inherited or ("" if current().recording else "no_grad"))
     whole.view_of.add(part)
-    up = whole.view_of.whole
-    while up is not None:
-        up.view_of.deeper.append(weakref.ref(part.node))
-        up = up.view_of.whole
+    up = whole.view_of
+    while up.whole is not None:
+        again = _after(up.again, again)
+        up = up.whole.view_of
+        up.deeper.append((weakref.ref(part.node), again))
     return part
+
+
+def _after(first: Callable[[Any], Any] | None, then: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    """How to take a view of a view; None takes the same entries."""
+    return then if first is None else first if then is None else lambda whole: then(first(whole))
 
 
 def _put(x: Any, value: Any, what: str) -> None:
@@ -720,12 +732,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
     for reference, known, known_again in whole.view_of.parts:
         part, node = reference(), known()
         if part is None:
-            if node is not None and what:
-                _outdate(node, what)
-            elif node is not None and node.value is not None and known_again is not None:
-                touch(node)
-                with scope(recording=False):
-                    node.value = known_again(whole).value
+            _renew(node, known_again, whole, what)
             continue
         shared: Any = part.view_of
         if shared is None or shared.whole is not whole or part is done:
@@ -745,10 +752,18 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
         if history is None and shared.again is not None:
             entitle(part, shared.renewed)
         _refresh(part, what, history if shared.again is not None else None, written, done)
-    for known in whole.view_of.deeper if what else ():
-        node = known()
-        if node is not None:
-            _outdate(node, what)
+    for known, known_again in whole.view_of.deeper:
+        _renew(known(), known_again, whole, what)
+
+
+def _renew(node: Node | None, again: Any, whole: Any, what: str) -> None:
+    """Count a write for a view that nobody may have any more; if it is not counted, take the new data."""
+    if node is not None and what:
+        _outdate(node, what)
+    elif node is not None and node.value is not None and again is not None:
+        touch(node)
+        with scope(recording=False):
+            node.value = again(whole).value
 
 
 def _outdate(node: Node, what: str) -> None:
@@ -776,7 +791,7 @@ def check_writable(x: Any, needs_grad: bool) -> None:
                 f"{x.node.spell()} is a view that was made {how}: it cannot be written in place",
                 fixes=[Hint("x.clone()")],
             )
-        if root.node.op is None and root.node.requires_grad:
+        if root.node.op is None and (root.node.requires_grad or x.node.requires_grad):  # or it was detached in place
             error = leaf_error(root.node)
             error.message = f"a view of a leaf that requires grad is written in place: {error.message}"
             raise error
