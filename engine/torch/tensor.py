@@ -274,8 +274,10 @@ class Tensor(core.Tensor):
         made: Any = result
         if op.name in OTHERWISE and result.node.op is op:
             result.node.op = variant(op)
-            if "out" in _RULES.get(op.name, (("",),))[0][0]:
-                result.node.value = result.value  # which these rules read
+            reads, reads_out = result.node.reads() if result.node.op is not None else ((), False)
+            for x, is_read in ((result, reads_out), *zip(operands, reads, strict=False)):
+                if is_read and isinstance(x, core.Tensor) and x.node.value is None:
+                    x.node.value = x.value  # which these rules read
         if CAREFUL and result.node.requires_grad:
             check_operands(result.node, operands)
         elif CAREFUL and op.shares and is_inference(operands[0].node):
@@ -688,16 +690,30 @@ def entitle(x: Any, name: str) -> Any:
     return x
 
 
-# What functions save in PyTorch, though no rule reads it here: the first operand, all, or each factor of one that has a
-# gradient.
-_SAVES = {
+# What functions save in PyTorch, though no rule reads it here: which of the tensors that are given; with x, of two
+# factors that of one with a gradient; the result, o, and of several those of fewer axes; the places among the results,
+# p; after |, only these, where there are any.
+SAVES = {
     name: what
     for what, names in {
-        "first": "softplus celu hardsigmoid hardshrink nan_to_num median cummax cummin logcumsumexp gather nll_loss "
-        "glu masked_select take nansum threshold max_pool1d max_pool2d avg_pool1d avg_pool2d layer_norm batch_norm "
-        "group_norm instance_norm",
-        "all": "fmax fmin cdist dist smooth_l1_loss huber_loss binary_cross_entropy",
-        "factors": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
+        "1": "softplus celu hardsigmoid hardshrink nan_to_num glu masked_select nansum threshold "
+        "max_pool1d max_pool2d avg_pool1d avg_pool2d group_norm instance_norm erfinv nanmean std_mean var_mean "
+        "combinations adaptive_max_pool1d adaptive_max_pool2d embedding cholesky_inverse",
+        "1o": "logcumsumexp sgn",
+        "1p": "cummax cummin",
+        "1|p": "median nanmedian",
+        "12": "fmax fmin smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits logaddexp2 "
+        "soft_margin_loss cross cholesky_solve gather nll_loss multi_margin_loss take batch_norm",
+        "12o": "cdist dist",
+        "12x": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
+        "123": "layer_norm",
+        "123o": "scatter_reduce",
+        "2": "index_select index_put scatter scatter_add index_fill masked_scatter cross_entropy",
+        "23": "index_add index_copy put __getitem__",
+        "o": "hypot copysign ldexp logsumexp log_ndtr i1 det solve eigh eigvalsh svd svdvals norm vector_norm "
+        "matrix_norm prod pairwise_distance",
+        "23x": "addcmul",
+        "p": "max min sort topk kthvalue mode",
     }.items()
     for name in names.split()
 }
@@ -705,16 +721,28 @@ _SAVES = {
 
 def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any]) -> Any:
     """Let a later write to what PyTorch's function of a name saves be refused by a backward; returns what it made."""
-    what = _SAVES.get(name) if name != "median" or not isinstance(made, tuple) else None  # along an axis, the places
-    node = getattr(made[0] if isinstance(made, tuple) and made else made, "node", None) if what else None
-    if node is not None and node.op is not None and node.requires_grad:
-        given = [x.node for x in (*operands, *others.values()) if isinstance(x, core.Tensor)]
-        given = given[: 1 if what == "first" else 2]
-        if what == "factors":
-            given = [x for x, other in zip(given, given[::-1], strict=True) if other.requires_grad]
-        refuse_saving(given)
-        node._more().saves = tuple(given)
+    what = SAVES.get(name)
+    if what is None:
+        return made
+    results = [x.node for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, core.Tensor)]
+    given = [x.node for x in core.tensors_in([*map(_listed, operands), *others.values()])]
+    saved = [given[int(place) - 1] for place in what if place.isdigit() and int(place) <= len(given)]
+    if "x" in what:
+        saved = [x for x, other in zip(saved, saved[::-1], strict=True) if other.requires_grad]
+    if "|" in what and len(results) > 1:
+        saved = []
+    if "p" in what:
+        saved += [x for x in results if not x.requires_grad]
+    for node in results:
+        if node.op is not None and node.requires_grad:
+            smaller = [x for x in results if len(x.shape) < len(node.shape)] if "o" in what else []
+            refuse_saving(saved)
+            node._more().saves, node._more().saves_result = (*saved, *smaller), "o" in what
     return made
+
+
+def _listed(x: Any) -> Any:
+    return [*x] if isinstance(x, tuple) else x
 
 
 def note(node: Node, name: str, value: Any) -> None:
