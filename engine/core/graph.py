@@ -64,6 +64,7 @@ class Extra:
     keeps = False  # a computed value whose gradient is retained
     recorded = False  # a leaf that represents a computed value, though it requires no gradient
     saves: tuple[Node, ...] = ()  # what must not be written to before a backward, though no rule here reads it
+    saves_result = False  # whether its own value must not be, either
     storage: Storage | None = None
     unit: Any = None  # a Unit: of a leaf, and of a value that was inferred; see `agrad.engine.units`
     grad_unit: Any = None  # that of its gradient

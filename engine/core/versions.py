@@ -19,7 +19,7 @@ def share_storage(node: Node, alias: Node) -> None:
     storage, alive = node.storage or Storage(), [*sharers(node), alias]
     references = [weakref.ref(sharer) for sharer in alive]
     roots = storage.roots or roots_of(node)
-    _replaced(alive, storage._replace(nodes=references, successor=0, roots=roots, way=""))
+    _replaced(alive, storage._replace(nodes=references, successor=0, roots=roots))
 
 
 def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = "") -> None:
@@ -106,10 +106,15 @@ def check_walkable(order: list[Node], root: Node) -> None:
             raise core.graph_errors.freed_error(order, root)
         stamp = node.seq if rewritten(node) else node.stamp  # a write to its own data makes it no younger
         if node.extra is not None and node.op is not None:
-            if rewritten(node) and node.reads()[1]:
+            own = node.extra.saves_result or node.reads()[1]
+            if own and rewritten(node) and node.storage.way != "detach_":
                 raise core.graph_errors.changed_error(node, node, root)
             for saved in node.extra.saves:
-                if saved.stamp > stamp and not (saved.storage is not None and saved.storage.successor == node.seq):
+                if (
+                    saved.stamp > stamp
+                    and rewritten(saved)
+                    and not (saved.storage is not None and saved.storage.successor == node.seq)
+                ):
                     raise core.graph_errors.changed_error(node, saved, root)
         for operand in node.inputs:
             if type(operand) is not Node:

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
-from typing import Any, ClassVar
+from typing import Any
 
 from agrad.engine.autodiff import reverse as passes
 from agrad.engine.autodiff.anomalies import say_not_finite
@@ -69,9 +69,12 @@ class no_grad(ContextDecorator):  # noqa: N801 - PyTorch's name
         return inner
 
     def __enter__(self) -> None:
-        one = scope(recording=self.on)
+        one = self._scope()
         one.__enter__()
         self._open.append(one)
+
+    def _scope(self) -> scope:
+        return scope(recording=self.on and not current().inference)
 
     def __exit__(self, *_: object) -> None:
         self._open.pop().__exit__()
@@ -84,9 +87,7 @@ class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
 
 
 class inference_mode(no_grad):  # noqa: N801 - PyTorch's name
-    """The same as no_grad."""
-
-    entered: ClassVar[list[bool]] = []  # those that are open
+    """Nothing is recorded inside, and what is made there cannot be saved for a derivative later."""
 
     def __new__(cls, mode: Any = True) -> Any:
         """The same, of what may be a function."""
@@ -96,13 +97,10 @@ class inference_mode(no_grad):  # noqa: N801 - PyTorch's name
         super().__init__()
         self.on = not mode if isinstance(mode, bool) else False
 
-    def __enter__(self) -> None:
-        super().__enter__()
-        self.entered.append(not self.on)
-
-    def __exit__(self, *_: object) -> None:
-        self.entered.pop()
-        super().__exit__()
+    def _scope(self) -> scope:
+        if not self.on and "inference" not in CAREFUL:
+            CAREFUL.append("inference")
+        return scope(recording=self.on, inference=not self.on)
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name

@@ -16,7 +16,7 @@ from agrad.engine.core.devices import need_processor
 from agrad.engine.core.graph import Storage
 from agrad.engine.core.versions import mark_written
 from agrad.engine.values import np
-from agrad.torch.autograd import enable_grad, inference_mode
+from agrad.torch.autograd import enable_grad
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
 from agrad.torch.registry import TORCH, T, axis_in, engine, named, plain, public, sizes, tensor_of
 from agrad.torch.tensor import Tensor, above, as_array, check_writable, entitle, give, part_of
@@ -429,7 +429,7 @@ TORCH |= {
     "set_default_device": set_default_device,
     "get_default_device": lambda: device("cpu"),
     "get_num_threads": lambda: 1,
-    "is_inference_mode_enabled": lambda: bool(inference_mode.entered and inference_mode.entered[-1]),
+    "is_inference_mode_enabled": lambda: current().inference,
     "is_anomaly_enabled": lambda: current().anomalies,
     "are_deterministic_algorithms_enabled": lambda: True,
     "typename": lambda obj: str(obj.type()) if isinstance(obj, Tensor) else type(obj).__name__,

@@ -13,6 +13,7 @@ from agrad.engine.core.context import current, scope
 from agrad.engine.core.devices import need_processor, stay
 from agrad.engine.core.dispatch import of_one, of_pair
 from agrad.engine.core.op import OPS
+from agrad.engine.core.versions import mark_written, share_storage
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_arrays as arrays
 from agrad.engine.ops.linalg.norms import of_vector
@@ -39,7 +40,19 @@ from agrad.torch.registry import (
     viewing,
     whole,
 )
-from agrad.torch.tensor import CAREFUL, Tensor, above, check_writable, entitle, give, kinded, part_of, typed, write_over
+from agrad.torch.tensor import (
+    CAREFUL,
+    Tensor,
+    above,
+    check_writable,
+    entitle,
+    give,
+    is_inference,
+    kinded,
+    part_of,
+    typed,
+    write_over,
+)
 from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
@@ -1443,7 +1456,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", *_paired(input, other), axis=dim),
     "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
     "is_floating_point": lambda input: input.kind is float64,
-    "is_complex is_inference": lambda input: False,
+    "is_complex": lambda input: False,
+    "is_inference": lambda input: is_inference(input.node),
     "is_nonzero": bool,
     "is_same_size": lambda input, other: input.shape == other.shape,
     "element_size": lambda input: input.kind.itemsize,
@@ -1604,6 +1618,11 @@ def _detached(x: Any) -> Any:
     if x.node.shape:
         core.remember_data(x.value, x.node.seq)  # which the new node, that is younger, shares
     made = Tensor.of(x.value, x.kind)
+    share_storage(x.node, made.node)
+    if x.node.op is not None and x.node.requires_grad:  # those who have saved it take its graph from it
+        version = x._version
+        mark_written([x.node, made.node], current().statement or "detach_()", way="detach_")
+        x.node.storage = made.node.storage = made.node.storage._replace(version=version)
     x._become(made.node, made.array)
     return x
 

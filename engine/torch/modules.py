@@ -705,7 +705,7 @@ def _own_names() -> dict[str, dict[str, Any]]:
     nowhere = absent | {"device_count": lambda: 0, "empty_cache": _nothing, "synchronize": _nothing}
     seeded = nowhere | {"manual_seed": _nothing}
     pairs = [pair.partition("=") for pair in _SPECIAL.split()]
-    special = {name: plain(name, ours or name, True) for name, _, ours in pairs}
+    special = {name: checked(name, plain(name, ours or name, True)) for name, _, ours in pairs}
     transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state"
     transforms += " linearize"
     duals = "enter_dual_level exit_dual_level dual_level make_dual unpack_dual UnpackedDualTensor"

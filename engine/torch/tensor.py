@@ -146,7 +146,7 @@ class Shared:
     def __init__(self, whole: Tensor | None, again: Callable[[Any], Any] | None, kind: str, made: str) -> None:
         self.whole, self.again, self.kind, self.made = whole, again, kind, made
         self.parts: list[tuple[weakref.ref[Tensor], weakref.ref[Node], Any]] = []  # each with its `again`
-        self.deeper: list[weakref.ref[Node]] = []  # those of the views of its views
+        self.deeper: list[tuple[weakref.ref[Node], Any]] = []  # those of the views of its views, and how to take them
         self.pruned = 64
 
     @cached_property
@@ -189,7 +189,7 @@ class Shared:
         """Note a view."""
         if len(self.parts) > self.pruned:
             self.parts = [one for one in self.parts if one[1]() is not None]
-            self.deeper = [one for one in self.deeper if one() is not None]
+            self.deeper = [one for one in self.deeper if one[0]() is not None]
             self.pruned = 2 * len(self.parts) + 64
         self.parts.append((weakref.ref(part), weakref.ref(part.node), part.view_of.again))
 
@@ -209,6 +209,36 @@ def check_whole(x: Any) -> None:
     """Refuse one of several views of which one was written in place, whose derivatives PyTorch does not have."""
     if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
         raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
+
+
+def is_inference(node: Node) -> bool:
+    """Whether a value was made in inference mode."""
+    return getattr(node.extra, "inference", False)
+
+
+def check_operands(node: Node, operands: Sequence[Any]) -> None:
+    """Refuse a node that would save what was made in inference mode, or whose operand has no derivative any more."""
+    for x in operands:
+        check_whole(x)
+    read = [x for x, on in zip(node.inputs, node.reads()[0], strict=True) if on]
+    refuse_saving([x for x in read if isinstance(x, Node)])
+
+
+def refuse_saving(nodes: Sequence[Node]) -> None:
+    """PyTorch's error where a derivative would read what was made in inference mode."""
+    for node in nodes:
+        if is_inference(node):
+            raise RuntimeError(
+                f"Inference tensors cannot be saved for backward: {node.spell()} was made in inference mode\n"
+                f"  fix: {node.name or 'x'}.clone()"
+            )
+
+
+def refuse_inference(node: Node, what: str) -> None:
+    """PyTorch's error where what was made in inference mode is changed outside of it."""
+    if is_inference(node) and not current().inference:
+        message = f"{what} inference tensor outside InferenceMode is not allowed: {node.spell()} was made in it"
+        raise RuntimeError(f"{message}\n  fix: {node.name or 'x'}.clone()")
 
 
 _VIEW_OF: Any = core.Tensor.__dict__["view_of"]
@@ -244,10 +274,14 @@ class Tensor(core.Tensor):
         made: Any = result
         if op.name in OTHERWISE and result.node.op is op:
             result.node.op = variant(op)
-            if "out" in _RULES.get(op.name, (("",),))[0][0]:
-                result.node.value = result.value  # which these rules read
-        for x in operands if CAREFUL and result.node.requires_grad else ():
-            check_whole(x)
+            reads, reads_out = result.node.reads() if result.node.op is not None else ((), False)
+            for x, is_read in ((result, reads_out), *zip(operands, reads, strict=False)):
+                if is_read and isinstance(x, core.Tensor) and x.node.value is None:
+                    x.node.value = x.value  # which these rules read
+        if CAREFUL and result.node.requires_grad:
+            check_operands(result.node, operands)
+        elif CAREFUL and op.shares and is_inference(operands[0].node):
+            note(result.node, "inference", True)
         kind = float64
         for x in operands:
             if getattr(x, "kind", None) is not float64 and type(x) is not float:
@@ -312,6 +346,8 @@ class Tensor(core.Tensor):
 
     @property
     def _version(self) -> int:
+        if is_inference(self.node):
+            raise RuntimeError("Inference tensors do not track version counter.")
         storage = above(self, "view", "detach")[-1].node.storage
         return storage.version if storage is not None else 0
 
@@ -353,6 +389,8 @@ class Tensor(core.Tensor):
         """Let a leaf require a gradient, or not; returns itself."""
         if requires_grad and self.kind is not float64:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad:
+            refuse_inference(self.node, "Setting requires_grad=True on")
         core.Tensor.requires_grad_(self, requires_grad)
         return self
 
@@ -447,6 +485,7 @@ class Tensor(core.Tensor):
 
     def write(self, change: Any, scalar: Any, what: str, source: Any = None) -> None:
         """Change the data, and those of all views."""
+        refuse_inference(self.node, "Inplace update to")
         way = "copy_" if what in ("step", "set", "data") else what  # it matters only where the data were saved
         if current().undo_log is not None:
             _remember_data(self)
@@ -475,13 +514,19 @@ class Tensor(core.Tensor):
         if up is not root:
             _refresh(up, way, None, None, root)
         if root is not self:
-            root.view_of.deeper.append(weakref.ref(other.node))  # whose rule may read its result, which is data now
+            root.view_of.deeper.append(
+                (weakref.ref(other.node), None)
+            )  # whose rule may read its result, which is data now
             if before.storage is not None:  # the operation itself has read what was there before
                 before.storage = before.storage._replace(successor=other.node.seq)
         return self
 
     def set_(self, value: Any) -> Tensor:
         """New data for a leaf."""
+        if isinstance(value, core.Tensor):
+            raise RuntimeError(
+                "set_ would share the data of another tensor, which agrad does not\n  fix: x.data = other"
+            )
         self.write(lambda array: np.copyto(array, value), value if not self.node.shape else None, "set")
         return self
 
@@ -498,6 +543,8 @@ def typed(x: Any, kind: dtype) -> Tensor:
     """A handle as a tensor of a type, whose entries have the form that the engine wants for it."""
     x.__class__ = Tensor
     x.kind = kind
+    if CAREFUL and current().inference and x.node.op is None and not x.node.requires_grad:
+        note(x.node, "inference", True)
     value = x.array if x.node.value is None else x.node.value
     is_mask = type(value).__name__ == "Mask"
     if kind is bool_ and not isinstance(value, float) and not (is_mask and not value.mixed):
@@ -584,14 +631,22 @@ def part_of(
     """Let a tensor share the data of another; returns it."""
     if whole.view_of is None:
         whole.view_of = Shared(None, None, "", "")
+    if is_inference(part.node) or is_inference(whole.node):
+        note(part.node, "inference", is_inference(whole.node))
     inherited = whole.view_of.made if kind == "view" else ""
     part.view_of = Shared(whole, again, kind, made or inherited or ("" if current().recording else "no_grad"))
     whole.view_of.add(part)
-    up = whole.view_of.whole
-    while up is not None:
-        up.view_of.deeper.append(weakref.ref(part.node))
-        up = up.view_of.whole
+    up = whole.view_of
+    while up.whole is not None:
+        again = _after(up.again, again)
+        up = up.whole.view_of
+        up.deeper.append((weakref.ref(part.node), again))
     return part
+
+
+def _after(first: Callable[[Any], Any] | None, then: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    """How to take a view of a view; None takes the same entries."""
+    return then if first is None else first if then is None else lambda whole: then(first(whole))
 
 
 def _put(x: Any, value: Any, what: str) -> None:
@@ -635,16 +690,30 @@ def entitle(x: Any, name: str) -> Any:
     return x
 
 
-# What functions save in PyTorch, though no rule reads it here: the first operand, all, or each factor of one that has a
-# gradient.
-_SAVES = {
+# What functions save in PyTorch, though no rule reads it here: which of the tensors that are given; with x, of two
+# factors that of one with a gradient; the result, o, and of several those of fewer axes; the places among the results,
+# p; after |, only these, where there are any.
+SAVES = {
     name: what
     for what, names in {
-        "first": "softplus celu hardsigmoid hardshrink nan_to_num median cummax cummin logcumsumexp gather nll_loss "
-        "glu masked_select take nansum threshold max_pool1d max_pool2d avg_pool1d avg_pool2d layer_norm batch_norm "
-        "group_norm instance_norm",
-        "all": "fmax fmin cdist dist smooth_l1_loss huber_loss binary_cross_entropy",
-        "factors": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
+        "1": "softplus celu hardsigmoid hardshrink nan_to_num glu masked_select nansum threshold "
+        "max_pool1d max_pool2d avg_pool1d avg_pool2d group_norm instance_norm erfinv nanmean std_mean var_mean "
+        "combinations adaptive_max_pool1d adaptive_max_pool2d embedding cholesky_inverse",
+        "1o": "logcumsumexp sgn",
+        "1p": "cummax cummin",
+        "1|p": "median nanmedian",
+        "12": "fmax fmin smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits logaddexp2 "
+        "soft_margin_loss cross cholesky_solve gather nll_loss multi_margin_loss take batch_norm",
+        "12o": "cdist dist",
+        "12x": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
+        "123": "layer_norm",
+        "123o": "scatter_reduce",
+        "2": "index_select index_put scatter scatter_add index_fill masked_scatter cross_entropy",
+        "23": "index_add index_copy put __getitem__",
+        "o": "hypot copysign ldexp logsumexp log_ndtr i1 det solve eigh eigvalsh svd svdvals norm vector_norm "
+        "matrix_norm prod pairwise_distance",
+        "23x": "addcmul",
+        "p": "max min sort topk kthvalue mode",
     }.items()
     for name in names.split()
 }
@@ -652,15 +721,28 @@ _SAVES = {
 
 def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any]) -> Any:
     """Let a later write to what PyTorch's function of a name saves be refused by a backward; returns what it made."""
-    what = _SAVES.get(name) if name != "median" or not isinstance(made, tuple) else None  # along an axis, the places
-    node = getattr(made[0] if isinstance(made, tuple) and made else made, "node", None) if what else None
-    if node is not None and node.op is not None and node.requires_grad:
-        given = [x.node for x in (*operands, *others.values()) if isinstance(x, core.Tensor)]
-        given = given[: 1 if what == "first" else 2]
-        if what == "factors":
-            given = [x for x, other in zip(given, given[::-1], strict=True) if other.requires_grad]
-        node._more().saves = tuple(given)
+    what = SAVES.get(name)
+    if what is None:
+        return made
+    results = [x.node for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, core.Tensor)]
+    given = [x.node for x in core.tensors_in([*map(_listed, operands), *others.values()])]
+    saved = [given[int(place) - 1] for place in what if place.isdigit() and int(place) <= len(given)]
+    if "x" in what:
+        saved = [x for x, other in zip(saved, saved[::-1], strict=True) if other.requires_grad]
+    if "|" in what and len(results) > 1:
+        saved = []
+    if "p" in what:
+        saved += [x for x in results if not x.requires_grad]
+    for node in results:
+        if node.op is not None and node.requires_grad:
+            smaller = [x for x in results if len(x.shape) < len(node.shape)] if "o" in what else []
+            refuse_saving(saved)
+            node._more().saves, node._more().saves_result = (*saved, *smaller), "o" in what
     return made
+
+
+def _listed(x: Any) -> Any:
+    return [*x] if isinstance(x, tuple) else x
 
 
 def note(node: Node, name: str, value: Any) -> None:
@@ -678,12 +760,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
     for reference, known, known_again in whole.view_of.parts:
         part, node = reference(), known()
         if part is None:
-            if node is not None and what:
-                _outdate(node, what)
-            elif node is not None and node.value is not None and known_again is not None:
-                touch(node)
-                with scope(recording=False):
-                    node.value = known_again(whole).value
+            _renew(node, known_again, whole, what)
             continue
         shared: Any = part.view_of
         if shared is None or shared.whole is not whole or part is done:
@@ -703,10 +780,18 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
         if history is None and shared.again is not None:
             entitle(part, shared.renewed)
         _refresh(part, what, history if shared.again is not None else None, written, done)
-    for known in whole.view_of.deeper if what else ():
-        node = known()
-        if node is not None:
-            _outdate(node, what)
+    for known, known_again in whole.view_of.deeper:
+        _renew(known(), known_again, whole, what)
+
+
+def _renew(node: Node | None, again: Any, whole: Any, what: str) -> None:
+    """Count a write for a view that nobody may have any more; if it is not counted, take the new data."""
+    if node is not None and what:
+        _outdate(node, what)
+    elif node is not None and node.value is not None and again is not None:
+        touch(node)
+        with scope(recording=False):
+            node.value = again(whole).value
 
 
 def _outdate(node: Node, what: str) -> None:
@@ -717,6 +802,7 @@ def _outdate(node: Node, what: str) -> None:
 
 def check_writable(x: Any, needs_grad: bool) -> None:
     """PyTorch's rules for a write that is recorded."""
+    refuse_inference(x.node, "Inplace update to")
     shared, root = x.view_of, x
     is_apart = shared is not None and shared.made == "no_grad" and shared.whole is not None
     if not (current().recording and (needs_grad or (is_apart and shared.whole.requires_grad))):
@@ -733,7 +819,7 @@ def check_writable(x: Any, needs_grad: bool) -> None:
                 f"{x.node.spell()} is a view that was made {how}: it cannot be written in place",
                 fixes=[Hint("x.clone()")],
             )
-        if root.node.op is None and root.node.requires_grad:
+        if root.node.op is None and (root.node.requires_grad or x.node.requires_grad):  # or it was detached in place
             error = leaf_error(root.node)
             error.message = f"a view of a leaf that requires grad is written in place: {error.message}"
             raise error

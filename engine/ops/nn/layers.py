@@ -33,7 +33,7 @@ def linear(x: Any, weight: Any, /, bias: Any = None) -> Any:
     if len(shape) != 2 or inputs[-1:] != shape[1:]:
         have, want = format_shape(inputs), format_shape(shape)
         raise AgradError("shape", f"linear: x of shape {have} does not fit the weight of shape {want}")
-    product = OPS["matmul"].call(x, OPS["transpose"].call(weight))
+    product = OPS["matmul"].call(x, weight.T)
     if isinstance(x, Tensor) and x.requires_grad and isinstance(weight, Tensor) and product.node.op is not None:
         product.node._more().saves = (weight.node,)  # whose transpose the derivative reads
     return product if bias is None else add(product, bias)
