@@ -241,6 +241,8 @@ class Tensor(Methods):
             node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
             if before.is_parameter:
                 node.is_parameter = True
+            if before.unit is not None:
+                node.recorded, node.unit, node.grad_unit = True, before.unit, before.grad_unit
             share_storage(before, node)
             self._become(node)
         return self

@@ -20,6 +20,7 @@ from agrad.engine.inspect.layout import Joint, arrange, chains
 from agrad.engine.inspect.nodes import through
 from agrad.engine.inspect.rows import FILLS, GraphRows, NodeRow, box_lines, elided, summary
 from agrad.engine.text import counted, display_width, one_line
+from agrad.engine.units.unit import Unit
 from agrad.engine.values import format_shape
 
 SIZE = 12  # of the letters, in pixels like everything below
@@ -272,7 +273,10 @@ class _View:
         parts = [self.gradients[pair] for pair in dict.fromkeys(pairs) if pair in self.gradients]
         if not parts or len({operand for operand, _ in pairs}) > 1:
             return times
-        return f"{times} ∂ {summary(sum(parts)).text(self.precision, width)}".strip()
+        unit = parts[0][1]
+        found = summary(units.quantity.in_unit(sum(one for one, _ in parts), unit))
+        told = found._replace(unit=unit.text if unit is not None else "").text(self.precision, width)
+        return f"{times} ∂ {told}".strip()
 
     def _single(self, row: NodeRow, width: int) -> _Item:
         marks = row.change if row.change in STYLES else row.kind, *["dashed"] * row.freed, *["stale"] * row.stale
@@ -293,22 +297,23 @@ class _View:
         return _Item([one_line(text, width) for text in texts], marks)
 
 
-def gradients(graph: GraphRows) -> dict[tuple[int, int], Any]:
+def gradients(graph: GraphRows) -> dict[tuple[int, int], tuple[Any, Unit | None]]:
     """What a backward pass from the value brings to each operand from each operation that uses it, by their numbers.
 
-    Raises AgradError of kind `name` for several values, of kind `unit` for those with units, and as `backward` does.
+    They are in SI units, beside the unit that they are shown in. Raises AgradError of kind `name` for several values,
+    and as `backward` does.
     """
-    units.quantity.plain_only(graph.values.values(), "a picture with gradients")
     if len(graph.ends) != 1 or graph.sides:
         raise AgradError("name", "gradients are drawn on the graph of one value")
     walk = walks_from(graph.ends)[0]
     if walk.refused is not None:
         raise walk.refused
-    found: dict[tuple[int, int], Any] = {}
+    found: dict[tuple[int, int], tuple[Any, Unit | None]] = {}
     for visit in walk.visits.values():
         for part in visit.parts:
             pair = graph.numbers.get(through(part.operand).seq, 0), graph.numbers.get(visit.node.seq, 0)
-            found[pair] = found.get(pair, 0.0) + plain(part.contribution)
+            before, _ = found.get(pair, (0.0, None))
+            found[pair] = before + plain(part.contribution), graph.unit(part.operand, walk.root)
     return found
 
 

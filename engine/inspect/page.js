@@ -37,11 +37,30 @@ function num(x, digits = 6) {
 const sizeOf = (shape) => shape.reduce((a, b) => a * b, 1);
 const shapeText = (shape) => `(${shape.join(", ")})`;
 
+// Numbers with a unit are shown in it, and computed in SI units: by where they begin, how many, in what, factors and zeros
+const measures = new Map(data.units.map(([begin, ...unit]) => [begin, unit]));
+
+const named = (values, unit) => Object.assign(values, { unit: unit || "" });
+
 function entries(place) {
-  return place && place[0] >= 0 ? numbers.slice(place[0], place[0] + sizeOf(place.slice(1))) : null;
+  const unit = place && measures.get(place[0]);
+  return place && place[0] >= 0 ? named(numbers.slice(place[0], place[0] + sizeOf(place.slice(1))), unit && unit[1]) : null;
+}
+
+function inSI(place) {
+  const [, , factors, zeros] = measures.get(place[0]) || [0, "", [1], [0]];
+  return (x, i) => (x + zeros[i % zeros.length]) * factors[i % factors.length];
+}
+
+function inUnits(found) {
+  for (const [begin, [count, , factors, zeros]] of measures) {
+    for (let i = 0; i < count; i += 1) found[begin + i] = found[begin + i] / factors[i % factors.length] - zeros[i % zeros.length];
+  }
+  return found;
 }
 
 function arrayText(values, shape, digits, ends) {
+  if (values.unit) return `${arrayText([...values], shape, digits, ends)} ${values.unit}`;
   if (!shape.length) return num(values[0], digits);
   const step = sizeOf(shape.slice(1));
   const rows = [];
@@ -113,7 +132,7 @@ function makeEvents() {
 function add(a, b) {
   if (!a) return b;
   if (!b) return a;
-  return a.map((x, i) => x + b[i]);
+  return named(a.map((x, i) => x + b[i]), b.unit);
 }
 
 // What is known after the first `position` events
@@ -714,8 +733,10 @@ function sliderRow(id, place) {
   const name = called(id) + (index.length ? `[${index.join(", ")}]` : "");
   const value = reader.get(id)[place];
   const reach = Number.isFinite(value) ? Math.max(1, 2 * Math.abs(value)) : 1;
-  const slider = html("input", { type: "range", min: value - reach, max: value + reach, step: "any", "aria-label": `${name}, slider` });
-  const exact = html("input", { type: "number", step: "any", "aria-label": `${name}, number` });
+  const unit = reader.get(id).unit;
+  const said = unit ? `${name} in ${unit}` : name;
+  const slider = html("input", { type: "range", min: value - reach, max: value + reach, step: "any", "aria-label": `${said}, slider` });
+  const exact = html("input", { type: "number", step: "any", "aria-label": `${said}, number` });
   slider.value = String(value);
   exact.value = num(value);
   slider.addEventListener("input", () => {
@@ -728,7 +749,7 @@ function sliderRow(id, place) {
     setLeaf(id, Number(exact.value), place);
   });
   for (const one of [slider, exact]) one.addEventListener("change", redraw); // the boxes are as wide as the new numbers
-  return html("div", { class: "leaf-row" }, html("span", { class: "mono" }, name), slider, exact);
+  return html("div", { class: "leaf-row" }, html("span", { class: "mono" }, name), slider, exact, unit ? ` ${unit}` : "");
 }
 
 function redraw() {
@@ -766,7 +787,7 @@ function brokenGuards(found) {
 }
 
 function recompute() {
-  const found = run(...data.sliders.flatMap((id) => reader.get(id)));
+  const found = inUnits(run(...data.sliders.flatMap((id) => reader.get(id).map(inSI(nodes.get(id).value)))));
   broken = brokenGuards(found);
   if (!broken.length) numbers = found;
   const told = broken.map((guard) => guard.text).join("; ");
@@ -895,7 +916,7 @@ function restore() {
   const state = new URLSearchParams(link.slice(1));
   for (const id of reader.keys()) {
     const values = (state.get(id) || "").split(",").map(Number);
-    if (state.has(id) && values.length === reader.get(id).length && !values.some(Number.isNaN)) reader.set(id, values);
+    if (state.has(id) && values.length === reader.get(id).length && !values.some(Number.isNaN)) reader.set(id, named(values, reader.get(id).unit));
   }
   if (state.size && reader.size) recompute();
   for (const id of ["retain", "folded"]) if (state.has(id)) $(id).checked = state.get(id) === "1";

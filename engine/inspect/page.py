@@ -32,6 +32,7 @@ from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, ValueSummary
 from agrad.engine.program.ir import GuardCheck, Program, arranged, optimised, unchecked
 from agrad.engine.program.trace import extract
 from agrad.engine.text import beside, one_line
+from agrad.engine.units.unit import Unit
 from agrad.engine.values import Value, np, size_of
 
 _INSTRUCTIONS = 6_000  # instructions of what a page computes
@@ -152,6 +153,12 @@ def drawing(inside: Sequence[tuple[int, Node]]) -> dict[str, Any]:
     return {"layers": [[names.get(joint, joint[0]) for joint in layer] for layer in layers if layer], "lines": found}
 
 
+def _scales(unit: Unit) -> list[list[float]]:
+    """The factors to SI units and the zeros of a unit, of each entry along the last axis."""
+    every = unit.entries or (unit,)
+    return [[float(x.factor) for x in every], [float(x.zero or 0) for x in every]]
+
+
 # The page
 
 _MOST = 20_000  # nodes
@@ -160,9 +167,8 @@ _FLAT = 300  # nodes that are also laid out without folding
 
 def as_page(graph: GraphRows, precision: int | None, heading: str = "") -> str:
     """A page in HTML that needs nothing else. Raises AgradError of kind `limit` for a graph of too many nodes, of kind
-    `unit` for one of values with units.
+    `unit` for one with derivatives of values in different units.
     """
-    units.quantity.plain_only(graph.values.values(), "a page")
     if len(graph.wanted) > _MOST:
         message = f"a page shows up to {_MOST} nodes, and this graph has {len(graph.wanted)}"
         raise AgradError("limit", message, fixes=[Hint("show a part of it, with depth or from")])
@@ -204,10 +210,11 @@ class _Page:
         self.has_program = has_program
         self.outputs: list[Tensor] = []  # the values that are shown, whose entries are in one list of numbers
         self.count = 0  # of these numbers
+        self.units: list[tuple[int, int, Unit]] = []  # where numbers with a unit begin, and how many they are
         self.places: dict[object, list[int]] = {}  # of each value: where its entries begin, and its shape
         self.facts: dict[tuple[str, str], int] = {}  # the texts of `info`, each once
 
-    def at(self, value: Tensor | None) -> list[int] | None:
+    def at(self, value: Tensor | None, unit: Unit | None) -> list[int] | None:
         """Where the entries of a value begin, and its shape; -1 for more than a few entries."""
         if value is None:
             return None
@@ -215,9 +222,11 @@ class _Page:
         if size > _MOVED or any(length > _MOVED for length in shape):
             return [-1, *shape]
         is_number = not value.node.recorded and isinstance(value.node.value, float)
-        key = repr(value.node.value) if is_number else value.node  # what is passed on unchanged is there once
+        # What is passed on unchanged is there once.
+        key = repr(value.node.value) if is_number else value.node, unit.text if unit is not None else ""
         if key not in self.places:
             self.places[key] = [self.count, *shape]
+            self.units += [(self.count, size, unit)] if unit is not None and key[1] else []
             self.count += size
             self.outputs.append(value)
         return self.places[key]
@@ -239,6 +248,9 @@ class _Page:
             self._begin(False)
             nodes, walks = self._shown()
             made = Code(_entries([x.value for x in self.outputs]), [], reason=problem.message)
+        for first, size, unit in self.units:
+            own = np.reshape(made.numbers[first : first + size], (-1, len(unit.entries or (unit,))))
+            made.numbers[first : first + size] = np.ravel(units.quantity.in_unit(own, unit)).tolist()
         data = {
             "name": graph.name,
             "signs": {name: [x.sign, x.said] for name, x in LOOKS.items()},
@@ -254,6 +266,7 @@ class _Page:
             "sliders": [self.known[leaf.seq] for leaf in leaves] if made.text else [],
             "reason": made.reason,
             "guards": made.guards,
+            "units": [[*at, unit.text, *_scales(unit)] for *at, unit in self.units],
             "numbers": [x if isfinite(x) else str(x) for x in made.numbers],
             "guarded": [{"text": guard.text, "parent": guard.parent} for guard in graph.guards],
         }
@@ -277,7 +290,7 @@ class _Page:
             "shape": list(row.shape),
             "operands": [x if isinstance(x, int) else shown(x) for x in row.operands],
             "value": self._value(node),
-            "grad": None if gradient is None else self.at(tensor(gradient)),
+            "grad": None if gradient is None else self.at(tensor(gradient), node.grad_unit),
             "leaf": row.leaf,
             "requires": row.requires_grad,
             "keeps": row.keeps_grad,
@@ -300,12 +313,12 @@ class _Page:
         """The place of a value. One that the node does not hold is computed again, unless the graph was freed."""
         root = self.graph.values.get(node)
         value = node.value if node.value is not None or root is None else root.value
-        if value is not None:
-            return self.at(bare(node, value))
-        return self.at(bare(node)) if self.has_program else None
+        if value is not None or self.has_program:
+            return self.at(bare(node) if value is None else bare(node, value), self.graph.unit(node))
+        return None
 
     def _walk(self, walk: Walk) -> dict[str, Any]:
-        at, known = self.at, self.known
+        at, known, unit = self.at, self.known, self.graph.unit
         again = next((place for place, one in enumerate(self.walks) if one.visits is walk.visits), 0)
         found = {
             "root": known[walk.root.seq],
@@ -318,14 +331,22 @@ class _Page:
         visits = [
             {
                 "node": known[visit.node.seq],
-                "in": at(visit.cotangent),
-                "parts": [[known[part.operand.seq], at(part.local), at(part.contribution)] for part in visit.parts],
+                "in": at(visit.cotangent, unit(visit.node, walk.root)),
+                "parts": [
+                    [
+                        known[x.seq],
+                        at(local, unit(x, visit.node) if local is not None else None),
+                        at(passed, unit(x, walk.root)),
+                    ]
+                    for x, local, passed in visit.parts
+                ],
             }
             for visit in walk.visits.values()
             if visit.node.seq in self.shown
         ]
-        kept = (node for node in walk.order if node in walk.kept and node.seq in self.shown)  # youngest first
-        return {**found, "visits": visits, "kept": [[known[node.seq], at(walk.kept[node])] for node in kept]}
+        kept: Any = (node for node in walk.order if node in walk.kept and node.seq in self.shown)  # youngest first
+        kept = [[known[node.seq], at(walk.kept[node], unit(node, walk.root))] for node in kept]
+        return {**found, "visits": visits, "kept": kept}
 
     def _error(self, problem: AgradError | None) -> dict[str, Any] | None:
         """An error as the session would show it."""

@@ -24,6 +24,7 @@ from agrad.engine.values import Shape, Value, format_shape, format_short, format
 
 if TYPE_CHECKING:
     from agrad.engine.core.graph import Guard
+    from agrad.engine.units.unit import Unit
 
 FEW = 8  # an array of so many entries is shown
 HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows so many of the oldest and the youngest
@@ -241,6 +242,15 @@ class GraphRows:
             guard=self.places.get(id(node.guard)),
             result=node in self.values,
         )
+
+    def unit(self, node: Node, root: Node | None = None) -> Unit | None:
+        """The unit of a value, or of the derivative of another by it; None where no value has one."""
+        work, wanted = self.inference, [node] if root is None else [root, node]
+        if work is None:
+            return None
+        work.of(wanted)
+        one, *below = map(work.unit, wanted)
+        return units.quantity.over(one, below) if below else one
 
     def _in_unit(self, value: Any, data: Value) -> ValueSummary:
         return summary(data) if self.inference is None else _shown(value, self.inference)

@@ -10,7 +10,7 @@ from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, Units, alive, roots_of
+from agrad.engine.core.graph import Guard, Node, Units, alive, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label
@@ -154,6 +154,15 @@ def infer(nodes: Sequence[Node]) -> list[Unit | None]:
     work = Inference()
     work.of(nodes)
     return [work.unit(node) for node in nodes]
+
+
+def conditions(guard: Guard | None, since: int = 0) -> list[Node]:
+    """The nodes that were read by guards since a moment."""
+    found = []
+    while guard is not None and guard.seq > since:
+        found += [guard.node] if guard.node is not None else []
+        guard = guard.parent
+    return found
 
 
 def checked(nodes: Iterable[Node], kept: Iterable[Node]) -> None:

@@ -348,7 +348,6 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
 
 # Source code and formulas
 
-_POINT = 0.5  # at which a function is traced
 _FORMULAS = {"text": "in the language; the default", "latex": "in LaTeX"}
 
 
@@ -394,33 +393,34 @@ def _derived(session: Session, call: Call, order: int) -> tuple[export.derive.De
     """A function with its derivatives, and in which units its arguments and its value are."""
     value = call.values[0]
     if isinstance(value, Closure):
-        names = list(value.definition.parameters)
-        examples = [_POINT] * len(names)
+        given: dict[str, Any] = dict.fromkeys(value.definition.parameters)
+        if Units.exist:
+            given |= zip(value.definition.defaulted, value.defaults, strict=True)
         emit, session.emit = session.emit, unheard  # it runs once or more for each path
         try:
-            programs = export.derive.paths(value, examples, names)
+            made, told = sessions.formulas.programs(value, given, range(len(given)))
         finally:
             session.emit = emit
-        return export.derive.derived(programs, examples, range(len(names)), order), ""
+        return export.derive.derived(*made, range(len(given)), order), told
     root = graphed(call, 0).node
     leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
     if not leaves:
         message = f"{call.operand(0).span.text} depends on no leaf"
         raise AgradError("grad", message, fixes=[Hint("make a leaf with var, and compute it again")])
-    given = [bare(node) for node in leaves]
-    names = [f"x{place}" if not (node.name or "").isidentifier() else node.name for place, node in enumerate(leaves)]
-    traced, told = program.trace.extract([bare(root)], given, names), ""
-    at: list[Any] = [*map(program.trace.plain, given)]
+    xs = [bare(node) for node in leaves]
+    names = [x.name if x.name and x.name.isidentifier() else f"x{place}" for place, x in enumerate(leaves)]
+    traced = program.trace.extract([bare(root)], xs, names)
+    made, told = ([traced], [*map(program.trace.plain, xs)]), ""
     if Units.exist and not traced.checks:  # which are refused below
-        up, *scales = [units.scale.Scale(unit) for unit in units.quantity.infer([root, *leaves])]
-        at = [units.quantity.shown(x)[0] for x in given]
-        with program.trace.placeholders(at, range(len(leaves))) as xs:
-            (found,) = program.trace.inlined(traced, [one.of(x) for one, x in zip(scales, xs, strict=True)])
-            found.node.unit = up.unit
-            traced = program.trace.extract([up.numbers(found)], xs, names, None)
-        texts = [one.named(name) for one, name in zip([*scales, up], [*names, "value"], strict=True)]
-        told = f"; numbers are {', '.join(texts)}" if any(one.text() for one in (up, *scales)) else ""
-    return export.derive.derived(traced, at, range(len(leaves)), order), told
+        (unit,) = units.quantity.infer([root])
+
+        def function(*xs: Tensor) -> Tensor:
+            (found,) = program.trace.inlined(traced, xs)
+            found.node.unit = unit
+            return found
+
+        made, told = sessions.formulas.programs(function, dict(zip(names, xs, strict=True)), range(len(leaves)))
+    return export.derive.derived(*made, range(len(leaves)), order), told
 
 
 @command(operands=EXPRESSION, options={"wrt": Operands(others=True), "as": _FORMULAS})

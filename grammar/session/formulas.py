@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agrad.engine.autodiff.transforms import jvp
@@ -11,15 +11,20 @@ from agrad.engine.compile.export.derive import derived, paths
 from agrad.engine.compile.export.formulas import Calculator, Language, Latex, written
 from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.context import current, scope
-from agrad.engine.core.graph import collect
+from agrad.engine.core.graph import Units, collect
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.trace import extract, plain
+from agrad.engine.program.ir import Program
+from agrad.engine.program.trace import extract, plain, traced
 from agrad.engine.units import quantity
+from agrad.engine.units.function import Function
+from agrad.engine.units.scale import Scale
+from agrad.engine.units.unit import si
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, RANDOM, Closure, Definition, is_result, meaning
+from agrad.grammar.runtime.fixes import listed
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
 from agrad.grammar.syntax.ast import (
@@ -261,7 +266,7 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     names |= dict.fromkeys(wrt)
     if not names and order:
         raise AgradError("name", "there is no name to differentiate by", fixes=[Hint("use a name that has no value")])
-    examples: list[Value] = [plain(session.names.get(word, _POINT)) for word in names]
+    given = [session.names.get(word) for word in names]
     places = [list(names).index(word) for word in wrt] or range(len(names))
 
     def function(*values: Any) -> Any:
@@ -270,7 +275,7 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
 
     before = dict(session.names)
     try:
-        programs = paths(function, examples, list(names), places)
+        made, told = programs(function, dict(zip(names, given, strict=True)), places, '--wrt {0} {0}="1 m"')
     except AgradError as problem:
         if problem.kind == "type" and (free := [word for word in names if word not in before]):
             told = f"{', '.join(free)} may be any number, such as {_POINT} here; a name with a value is a constant"
@@ -279,11 +284,55 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     finally:
         session.names.clear()
         session.names.update(before)
-    return LANGUAGES[language](derived(programs, examples, places, order), name, text)
+    return LANGUAGES[language](derived(*made, places, order), name, text + told)
+
+
+def programs(
+    function: Callable[..., Any], given: Mapping[str, Any], wrt: Sequence[int], how: str = "def f({0}=1 m) = …"
+) -> tuple[tuple[list[Program], list[Value]], str]:
+    """The `paths` of a function, and the numbers that they were traced at; and in which units all numbers are, if any.
+
+    `given`: a value for each argument, of which it has the shape and the unit; None for a number, which is in SI units
+    if it has any. Raises AgradError of kind `unit` where it does not follow from the function which: `how` to say it.
+    """
+    at: list[Value] = [plain(_POINT if x is None else quantity.shown(x)[0]) for x in given.values()]
+    if not Units.exist:
+        return (paths(function, at, [*given], wrt), at), ""
+    known, values = Function(*[[] if x is None else as_array(x) for x in given.values()]), []
+
+    def called(*xs: Any) -> Any:
+        with known.given(xs):
+            value = as_array(function(*xs))
+        values.append(value if isinstance(value, Tensor) else tensor(value))
+        known.infer(values[0])
+        known.work.of(quantity.conditions(current().guard))
+        return values[0]
+
+    def numbers(*xs: Any) -> Any:
+        found = as_array(function(*[axis.of(x) for axis, x in zip(axes, xs, strict=True)]))
+        quantity.checked(quantity.conditions(current().guard), ())
+        return quantity.bare(up.numbers(found))
+
+    with traced(called, [_POINT if x is None else plain(x) for x in given.values()], names=[*given], has_units=True):
+        found, work = [*known.arguments, known.result], known.work
+    free = [name for name, of in zip(given, found, strict=False) if not work.is_known(of)]
+    if free and any(work.solid(part) for one in found for part in one.apart):
+        message = f"nothing says the unit of {listed(free)}"
+        raise AgradError("unit", message, fixes=[Hint(f"{how.format(free[0])}   says it")])
+    if known.result.entries:
+        raise AgradError("unit", "the entries of the value are in different units", fixes=[Hint("export one of them")])
+    for name in free:
+        work.equal(found[[*given].index(name)].dim, {})
+    units = [quantity.unit_of(x) or si(work.solid(of)) for x, of in zip(given.values(), found, strict=False)]
+    axes, up = [Scale(unit) for unit in units], Scale(work.unit(values[0].node))
+    texts = [one.named(name) for name, one in zip(given, axes, strict=True)] + [up.named("value")]
+    texts += [up.named(f"d/d{name}", axes[place]) for place, name in enumerate(given) if place in wrt]
+    told = f"; numbers are {', '.join(texts)}" if any(one.text() for one in (up, *axes)) else ""
+    return (paths(numbers, at, [*given], wrt), at), told
 
 
 def constant(value: Any) -> Any:
     """A value without its graph: a number where it is one."""
     if not isinstance(value, Tensor):
         return value
-    return value.detach() if value.shape else value.item()
+    return value.detach() if value.shape or quantity.unit_of(value) is not None else value.item()

@@ -559,12 +559,9 @@ class Session:
 
     def _check_units(self, result: Any, log: UndoLog, held: OutputBuffer, guard: Guard | None) -> None:
         """Infer the units of what a statement has bound and shown, and of the guards it passed. Raises AgradError."""
-        nodes = []
-        while guard is not None and guard.seq > log.since:
-            nodes += [guard.node] if guard.node is not None else []
-            guard = guard.parent
         values = parts_of([result, held.shown, *self.names.values()])
-        units.quantity.checked(nodes, [x.node for x in values if isinstance(x, Tensor) and x.node.seq > log.since])
+        made = [x.node for x in values if isinstance(x, Tensor) and x.node.seq > log.since]
+        units.quantity.checked(units.quantity.conditions(guard, log.since), made)
 
     def _tell_undefined(
         self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None, is_python: bool

@@ -10,10 +10,12 @@ from refused import leaf, refuses
 from rows import each
 
 import agrad.engine as ag
+from agrad.engine.core.graph import Units
 from agrad.engine.inspect.drawing import CHARACTER, LEAST, Box, Line, Text, _View, drawing
 from agrad.engine.inspect.dump import dump
 from agrad.engine.inspect.folding import Fold
 from agrad.engine.text import display_width
+from agrad.engine.units.quantity import quantity
 from agrad.grammar.commands.graphs import drawn
 from agrad.grammar.session.session import Session
 
@@ -203,6 +205,15 @@ def test_gradients_on_the_edges_are_what_each_operation_passes_back():
     two = dump([x * 2, x * 3], ["p", "q"])
     two.gradients = True
     refuses(lambda: drawing(two, 10), "gradients are drawn on the graph of one value")
+
+
+def test_gradients_on_the_edges_have_units(monkeypatch):
+    monkeypatch.setattr(Units, "exist", True)
+    x, v = (one.requires_grad_() for one in (quantity(3, "km"), quantity(2, "km/h")))
+    graph = dump(x * v + x * x / quantity(2, "h"), "y")
+    graph.gradients = True
+    said = sorted(text.text for text in parts(drawing(graph, 10))[2] if "∂" in text.text)
+    assert said == ["2× ∂ 3 km/h", "∂ 0.5 1/h", "∂ 1", "∂ 1", "∂ 2 km/h", "∂ 3 km"]
 
 
 def test_gradients_of_vectors_are_shortened_between_entries():

@@ -10,6 +10,7 @@ import pytest
 from pages import shown_in, started
 from rows import divided, each
 
+from agrad.engine.units import quantity
 from agrad.grammar.session.session import Session
 
 pytestmark = pytest.mark.long
@@ -219,6 +220,58 @@ def test_the_page_computes_what_the_engine_computes(expression, shown):
         assert [float(one.replace("Infinity", "inf")) for one in here] == pytest.approx(
             there, rel=1e-12, abs=1e-12, nan_ok=True
         ), (x, y)
+
+
+def test_values_gradients_sliders_and_the_walk_have_units(shown):
+    page = shown("var v = 10 km/h\nE = 0.5*(2 kg)*v^2", "E")
+    page.click("#last")
+    page.click("#back")
+    page.click("#back")
+    assert status(page) == "The gradient of v is written: 1.54321 J/(km/h)."
+    page.click("#back")
+    assert status(page) == "Backward at v^2: 0.0771605 J/(km²/h²) comes in; 1.54321 J/(km/h) to v goes out."
+    assert page.js("return document.querySelector('#leaves input[type=number]').value") == "10"
+    labels = page.js("return [...document.querySelectorAll('#leaves input')].map(x => x.ariaLabel)")
+    assert labels == ["v in km/h, slider", "v in km/h, number"]
+    page.keys("0", at="input[type=number]")  # behind the 10
+    page.click("#step")
+    assert page.text("#leaves") == "v km/hgradient 15.4321 J/(km/h)"
+    boxes = page.js("return [...document.querySelectorAll('svg .box .was')].map(x => x.textContent)")
+    assert boxes == ["= 2 kg", "= 100 km/h", "= 1 kg", "= 10000 km²/h²", "= 771.605 J"]
+
+
+# What is computed from x km/h and y °C.
+MEASURED = [
+    "0.5*(2 kg)*x^2*exp(-(y - 20 °C)/(300 K))",
+    "sqrt(x*(3 m/s))*(y - 300 K) if x < 9000 m/s else x*(1 K)",
+    "mean([y, 5 °C + x*(1 K h/km)]) to °F",
+    "(x to m/s)/(y to K)",
+    "sum([1, 2] kg*x)*([1 kg, 3 kg] @ [y, y])*2",
+]
+
+
+@each("expression", MEASURED)
+def test_the_page_computes_with_units_what_the_engine_computes(expression, shown):
+    text = f"var x = 7 km/h; var y = 20 °C\nz = {expression}"
+    page, session = shown(text, "z"), Session()
+    session.run(text, lambda result: None)
+    assert page.js("return data.reason") == ""
+    script = """
+        const [x, y] = data.sliders, root = nodes.get(data.roots[0]), kept = new Map(data.walks[0].kept);
+        return arguments[0].map((point) => {
+            [x, y].forEach((id, i) => reader.set(id, [point[i]]));
+            recompute();
+            return [root.value, kept.get(x), kept.get(y)].map((place) => [numbers[place[0]], measures.get(place[0])?.[1] || ""]);
+        })"""
+    rng = random.Random(expression)
+    points = [(rng.uniform(1, 40), rng.uniform(-30, 90)) for _ in range(20)]
+    for (x, y), here in zip(points, page.js(script, points), strict=True):
+        session.run(f"forward z with x={x!r} km/h, y={y!r} °C\nzero_grad\nbackward z retain", lambda result: None)
+        values = [session.names["z"], *(session.names[name].grad for name in "xy")]
+        for (number, unit), value in zip(here, values, strict=True):
+            there = quantity.shown(value)
+            assert unit == there[1]
+            assert number == pytest.approx(there[0], rel=1e-12, abs=1e-12)
 
 
 def test_no_number_in_a_box_or_under_the_pointer_is_cut_inside(shown):

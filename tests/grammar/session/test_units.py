@@ -10,6 +10,7 @@ from rows import each
 
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.units import quantity
 from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session
 
@@ -258,6 +259,43 @@ def test_exported_code_computes_with_numbers_of_the_units_of_its_leaves(text, at
     value, slopes = names["y"](*at)
     np.testing.assert_allclose([value, *slopes], [expected[0], *expected[1]], rtol=1e-13)
     assert "; numbers are " in code.splitlines()[0]
+
+
+@each("text, at, told", [
+    ("def f(v=10 km/h) = 0.5*(2 kg)*v^2", ["36 km/h"], "v (km/h), value (J), d/dv (J/(km/h))"),
+    ("def f(x, n) = x + 3 m + n*(1 cm)", ["2 m", "5"], "x (m), n, value (m), d/dx, d/dn (m)"),
+    ("def f(T) = exp(-(T - 20 °C)/(10 K))", ["300 K"], "T (K), value, d/dT (1/K)"),
+    ("def f(T=20 °C) = (3 J/K)*(T - 5 °C)", ["25 °C"], "T (°C), value (J), d/dT (J/°C)"),
+    ("def f(v) = v^2 if v > 2 m/s else v*(3 m/s)", ["1 m/s"], "v (m/s), value (m²/s²), d/dv (m/s)"),
+    ("def f(v) = v^2 if v > 2 m/s else v*(3 m/s)", ["5 m/s"], "v (m/s), value (m²/s²), d/dv (m/s)"),
+])  # fmt: skip
+def test_an_exported_function_computes_with_numbers_of_the_units_that_it_infers(text, at, told, tmp_path):
+    session, names = Session(), {}
+    run(f'{text}; export f to "{tmp_path / "f.py"}"', session)
+    code = (tmp_path / "f.py").read_text("utf-8")
+    assert f"; numbers are {told}\n" in code
+    exec(code, names)
+    value, slopes = names["f"](*[float(x.split()[0]) for x in at])
+    given = [f"x{place}" for place in range(len(at))]
+    run("; ".join([f"var {name} = {x}" for name, x in zip(given, at, strict=True)]), session)
+    run(f"y = f({', '.join(given)}); " + "; ".join(f"d{x} = grad(y, {x})" for x in given), session)
+    found = [quantity.shown(session.names[name])[0] for name in ("y", *[f"d{x}" for x in given])]
+    np.testing.assert_allclose([value, *slopes], found, rtol=1e-13)
+
+
+@each("text", ["def f(v) = 0.5*(2 kg)*v^2", "def f(x, y) = x*y + 3 m"])
+def test_a_function_is_not_exported_as_long_as_nothing_says_a_unit(text, tmp_path):
+    with pytest.raises(AgradError, match="nothing says the unit of ") as problem:
+        run(f'{text}; export f to "{tmp_path / "f.py"}"')
+    assert problem.value.fixes
+
+
+def test_a_function_of_numbers_is_exported_as_without_units(tmp_path):
+    text, path = 'def f(x, y) = x*y if x > 2 else y; export f to "{0}"', tmp_path / "f.py"
+    run(text.format(path))
+    code = path.read_text("utf-8")
+    run(f"d = 3 km; {text.format(path)}")
+    assert path.read_text("utf-8") == code
 
 
 def test_a_value_with_a_unit_that_depends_on_a_choice_is_not_exported(tmp_path):
