@@ -187,7 +187,7 @@ def test_a_box_opens_with_those_around_it():
     closed, opened = of_network("loss"), of_network("self.first(x)")
     assert any(re.search(r"\+ Net", row) for row in rows(closed))
     assert not any(re.search(r"\+ Net|\+ self.first", row) for row in rows(opened))
-    assert any("Transpose" in row for row in rows(opened))
+    assert any("Permute" in row for row in rows(opened))
     assert any("too small for a projector" in text.text for text in parts(opened)[2]) == (opened.share < LEAST)
     assert len(rows(of_network("all"))) == 20
     refuses(lambda: of_network("second"), 'the graph has no box named "second"')
