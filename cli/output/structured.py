@@ -86,7 +86,9 @@ def result_line(result: results.Result, settings: results.Settings) -> str:
         fields: dict[str, Any] = {"grad": {result.name: result.value}}
         fields |= {"remark": result.remark} if result.remark else {}
     elif isinstance(result, results.Checked):
-        found = [{name: getattr(one, name) for name in _CHECKED} for one in result.report.findings]
+        names = [(*_CHECKED, "unit") if one.unit else _CHECKED for one in result.report.findings]
+        each = zip(result.report.findings, names, strict=True)
+        found = [{name: getattr(one, name) for name in fields} for one, fields in each]
         fields = {"ok": result.report.ok, "check": found}
     elif isinstance(result, results.Estimated):
         fields = result.found.fields()

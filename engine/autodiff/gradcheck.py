@@ -9,11 +9,12 @@ from inspect import Parameter, signature
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current, next_stamp, taken_back
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Node, collect, reachable, touch
+from agrad.engine.core.graph import Node, Units, collect, reachable, touch
 from agrad.engine.core.graph_errors import MissingLeaf
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS
@@ -22,6 +23,7 @@ from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint, NotOneNumber
 from agrad.engine.struct import Struct
 from agrad.engine.text import Grid, in_lines
+from agrad.engine.units.unit import Unit
 from agrad.engine.values import Value, coerce, describe, format_number, format_shape, is_finite, np, shape_of, spread
 
 
@@ -78,6 +80,7 @@ def _claims(claim: Any, points: Sequence[Any], leaves: Sequence[Tensor]) -> list
 
 def claimed(claim: Any, leaf: Tensor) -> Value:
     """A claimed derivative in the shape of its leaf; one number is the claim for every entry."""
+    units.quantity.plain_only([claim], "a claim")
     value = claim.value if isinstance(claim, Tensor) else coerce(claim)
     if shape_of(value) not in ((), leaf.shape):
         shapes = f"{format_shape(shape_of(value))}, and {leaf.node.spell()} has {format_shape(leaf.shape)}"
@@ -151,6 +154,7 @@ class Finding(Struct):
     claim: float | None
     verdict: Verdict
     remark: str = ""
+    unit: str = ""
 
     @property
     def absolute(self) -> float:
@@ -201,14 +205,18 @@ class Report(Struct):
     __str__ = __repr__ = text
 
 
+def _told(number: float, precision: int | None, unit: str) -> str:
+    return f"{format_number(number, precision)} {unit}".rstrip()
+
+
 def _table(findings: Sequence[Finding], precision: int | None) -> Grid:
     """The table, numbers on the right of their columns."""
     claims = any(finding.claim is not None for finding in findings)
     rows = [["entry", "claim" if claims else "", "exact", "difference", "abs", "rel", "verdict"]]
     for finding in findings:
         claim = "-" if finding.claim is None else format_number(finding.claim, precision)
-        numbers = [format_number(number, precision) for number in (finding.exact, finding.difference)]
-        errors = [format_number(error, 2) for error in (finding.absolute, finding.relative)]
+        numbers = [_told(number, precision, finding.unit) for number in (finding.exact, finding.difference)]
+        errors = [_told(finding.absolute, 2, finding.unit), format_number(finding.relative, 2)]
         verdict = f"{finding.verdict}: {finding.remark}" if finding.remark else finding.verdict
         rows.append([finding.entry, claim if claims else "", *numbers, *errors, verdict])
     return Grid(rows, range(1, 6))
@@ -224,7 +232,8 @@ def compare(
     since = next_stamp()
     with quiet():
         with taken_back(recording=True):
-            y = _number(f())
+            found = f()
+            y = _number(found)
             exact = _exactly(y)
         # For a gradient, also the leaves with a derivative of 0: it may be computed again.
         behind = reachable(y.node) if isinstance(y, Tensor) else ()
@@ -235,16 +244,18 @@ def compare(
             raise AgradError("grad", "this does not depend on a leaf that requires grad", facts=MissingLeaf())
         point = _Point(f, [node for node in older if node.op is not None], float(y), exact)
         point.hold()
-        claims = claims or [None] * len(leaves)
-        pairs = zip(leaves, claims, strict=True)
-        return Report(tuple(finding for leaf, claim in pairs for finding in point.findings(leaf, claim)))
+        if claims and any(claim is not None for claim in claims):
+            units.quantity.plain_only([found, *leaves], "a claim")
+        slopes = [units.quantity.slopes(found, [x]) if Units.exist and isinstance(y, Tensor) else None for x in leaves]
+        each = zip(leaves, claims or [None] * len(leaves), slopes, strict=True)
+        return Report(tuple([finding for one in each for finding in point.findings(*one)]))
 
 
 def _number(y: Any) -> Tensor | float:
     """The result of f, which must be one number."""
     if isinstance(y, Tensor):
         if y.size == 1:
-            return y
+            return units.quantity.bare(y)  # type: ignore[no-any-return]
         shape = format_shape(y.shape)
         raise AgradError(
             "shape",
@@ -344,19 +355,23 @@ class _Point(Struct, eq=False):
                 fixes=[] if why else ["manual_seed(1) before the first random number is drawn"],
             )
 
-    def findings(self, leaf: Tensor, claim: Value | None) -> Iterator[Finding]:
+    def findings(self, leaf: Tensor, claim: Value | None, unit: Unit | None) -> Iterator[Finding]:
         """One finding for each entry of a leaf; the exact derivative by one that is not read is 0."""
         name, slopes = leaf.name or "leaf", self.exact.slopes.get(leaf.node)
         for index in np.ndindex(*leaf.shape) if leaf.shape else [()]:
             entry = f"{name}[{', '.join(map(str, index))}]" if index else name
             exact = 0.0 if slopes is None else _entry(slopes, index)
-            yield self.finding(entry, leaf, index, exact, None if claim is None else _entry(claim, index))
+            yield self.finding(entry, leaf, index, exact, None if claim is None else _entry(claim, index), unit)
 
-    def finding(self, entry: str, leaf: Tensor, index: tuple[int, ...], exact: float, claim: float | None) -> Finding:
-        """The verdict on one entry; the rule is that of `check`."""
+    def finding(
+        self, entry: str, leaf: Tensor, index: tuple[int, ...], exact: float, claim: float | None, unit: Unit | None
+    ) -> Finding:
+        """The verdict on one entry, whose numbers are in a unit; the rule is that of `check`."""
         x = _entry(leaf.value, index)
         found = slope(lambda moved: self.at(leaf, index, moved), x, self.value, exact, self.exact.rounding)
-        result = partial(Finding, entry, exact, found.value, found.doubt, claim)
+        text, doubt = unit.text if unit is not None else "", units.quantity.scaled(found.doubt, unit)
+        three = units.quantity.scaled(exact, unit), units.quantity.scaled(found.value, unit), doubt
+        result = partial(Finding, entry, *three, claim, unit=text)
         if found.kink or not (math.isfinite(exact) or self.exact.finite):
             return result("kink", found.kink or SINGULAR)
         own = _OWN * EPSILON * self.exact.largest.get(leaf.node, 0.0)
@@ -368,18 +383,15 @@ class _Point(Struct, eq=False):
         ]
         if wrong:
             return result("mismatch", "" if claim is None else " and ".join(wrong))
-        unsure = f"the difference is accurate to {format_number(found.doubt, 2)} only"
+        unsure = f"the difference is accurate to {_told(doubt, 2, text)} only"
         return result("ok", unsure if result("ok").relative > AGREE else "")
 
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:
         """The value with one entry of a leaf shifted; nan if it is an error."""
         with taken_back(recording=True):
-            if index:
-                entries = np.array(leaf.value)
-                entries[index] = moved
-                leaf.set_(entries)
-            else:
-                leaf.set_(moved)
+            entries = np.array(leaf.value)
+            entries[index] = moved
+            leaf.set_(units.quantity.like(entries, leaf) if Units.exist else entries if index else moved)
             try:
                 _replay(self.computed)
                 return float(_number(self.f()))

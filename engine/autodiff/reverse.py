@@ -18,14 +18,15 @@ there is a fast pass, `by_leaves`, which finds the nodes on the way, and takes h
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 from weakref import WeakSet
 
+from agrad.engine import units
 from agrad.engine.core.context import current, scope
-from agrad.engine.core.graph import Node, new_node, reachable
+from agrad.engine.core.graph import Node, Units, new_node, reachable
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS, Op, flat, onward
 from agrad.engine.core.tensor import Tensor, bare
@@ -155,7 +156,7 @@ class Flight:
         """The cotangent of a node, which is complete, after its hooks; None if none arrived."""
         g = self.cotangents.pop(node, None)
         if g is not None and node.extra is not None and node.extra.hooks and self.hooks:
-            changed = _hooked(node, self.whole(node, g), create_graph)
+            changed = _hooked(node, self.whole(node, g), create_graph, [*self.seeds])
             if changed is not g:
                 self.owned.discard(node)
                 self.masks.pop(node, None)  # the hook gives every entry
@@ -557,16 +558,21 @@ def _put_hooks(node: Node, hooks: tuple[tuple[int, Callable[[Tensor], Any]], ...
         HOOKED.discard(node)
 
 
-def _hooked(node: Node, g: Any, create_graph: bool) -> Any:
+def _hooked(node: Node, g: Any, create_graph: bool, roots: Sequence[Node]) -> Any:
     """The gradient of a node after its hooks; the same object if they did not change it.
 
-    Raises AgradError of kind `shape` or `type` for what does not fit the value.
+    Raises AgradError of kind `shape`, `type` or `unit` for what does not fit the value.
     """
     for _, hook in node.hooks:
         given = g if isinstance(g, Tensor) else bare(new_node(None, (), None, g, node.shape, False))
-        with scope(recording=create_graph):
+        if Units.exist:
+            given = OPS["clone"].call(given) if given is g else given
+            units.quantity.with_unit(given, bare(roots[0]), [bare(node)]).node.name = f"{node.spell()}.grad"
+        with scope(recording=create_graph or Units.exist):
             found = hook(given)
         if found is not None:
+            if Units.exist:
+                units.quantity.fitting(given.node, found)
             g = found if isinstance(found, Tensor) else coerce(found)
             if shape_of(g) != node.shape:
                 shapes = f"{format_shape(shape_of(g))}: its gradient has {format_shape(node.shape)}"

@@ -325,7 +325,8 @@ class Tensor(Methods):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        text = format_value(self.value)
+        number, unit = units.quantity.shown(self) if Units.exist else (self.value, "")
+        text = f"{format_value(number)} {unit}".rstrip()
         if self.grad_fn is not None:
             return f"tensor({text}, grad_fn={self.grad_fn!r})"
         return f"tensor({text}, requires_grad=True)" if self.requires_grad else f"tensor({text})"

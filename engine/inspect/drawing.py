@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from agrad.engine import units
 from agrad.engine.core.graph import Node
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.inspect.backward_trace import plain, walks_from
@@ -273,10 +272,8 @@ class _View:
         parts = [self.gradients[pair] for pair in dict.fromkeys(pairs) if pair in self.gradients]
         if not parts or len({operand for operand, _ in pairs}) > 1:
             return times
-        unit = parts[0][1]
-        found = summary(units.quantity.in_unit(sum(one for one, _ in parts), unit))
-        told = found._replace(unit=unit.text if unit is not None else "").text(self.precision, width)
-        return f"{times} ∂ {told}".strip()
+        found = summary(sum(one for one, _ in parts), parts[0][1])
+        return f"{times} ∂ {found.text(self.precision, width)}".strip()
 
     def _single(self, row: NodeRow, width: int) -> _Item:
         marks = row.change if row.change in STYLES else row.kind, *["dashed"] * row.freed, *["stale"] * row.stale

@@ -372,6 +372,7 @@ class Derivative(NamedTuple):
     unselected: int
     size: float | None
     followed: int | None
+    units: tuple[str, str] = ("", "")  # of what it is by, and of the derivative
 
     @property
     def others(self) -> int:
@@ -397,8 +398,9 @@ class Derivative(NamedTuple):
 
     def lines(self, precision: int | None, folded: bool = False) -> list[str]:
         """A heading, a line per path, and remarks on their sum. `folded`: the steps of paths have names alone."""
-        heading = f"d({self.of})/d({self.by}) = {short(self.gradient, precision)} at {self.by}"
-        lines = [f"{heading} = {short(self.at, precision)}"]
+        of_x, of_slope = self.units
+        heading = f"d({self.of})/d({self.by}) = {short(self.gradient, precision)} {of_slope}".rstrip()
+        lines = [f"{heading} at {self.by} = {short(self.at, precision)} {of_x}".rstrip()]
         if folded:
             lines += [f"  {line}" for path in self.paths for line in self._folded(path, precision)]
         else:
@@ -475,7 +477,6 @@ class Explanation(NamedTuple):
     derivatives: tuple[Derivative, ...]
     left_out: int = 0
     unreached: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()  # what is said of them; the numbers are in SI units
 
     def text(self, precision: int | None = 10, width: int = 80) -> str:
         """One derivative after the other, in lines of at most `width` characters."""
@@ -497,7 +498,6 @@ class Explanation(NamedTuple):
             legend.append(f"… and by {self.left_out:,} more")
         if self.unreached:
             legend.append(f"not reached: {', '.join(self.unreached)}")
-        legend += self.units
         return "\n".join([fit("\n".join(lines), width).replace(_GLUE, " "), *legend])
 
     def __repr__(self) -> str:
@@ -527,16 +527,24 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
         Derivative(of, named(x.node), x.value, gradient.value, numbers, *found.get(x.node, nothing))
         for x, gradient in zip(inputs, gradients, strict=True)
     ]
+    if Units.exist:
+        work = units.infer.Inference()
+        derivatives = [_in_units(one, work, root.node, x.node) for one, x in zip(derivatives, inputs, strict=True)]
     unreached = tuple([named(node) for node in all_leaves if node not in reached and not wrt])
-    told = _in_si(root, inputs, [f"d({one.of})/d({one.by})" for one in derivatives]) if Units.exist else ()
-    return Explanation(tuple(derivatives), len(every) - len(inputs), unreached, told)
+    return Explanation(tuple(derivatives), len(every) - len(inputs), unreached)
 
 
-def _in_si(root: Tensor, inputs: Sequence[Tensor], names: Sequence[str]) -> tuple[str, ...]:
-    """In which units the numbers are: those of the SI."""
-    of, *by = [units.unit.si(one.dim if one else {}) for one in units.quantity.infer([x.node for x in (root, *inputs)])]
-    told = [f"{name} in {text}" for name, x in zip(names, by, strict=True) if (text := units.unit.quotient(of, x).text)]
-    return (f"in SI units: {', '.join(told)}",) if told else ()
+def _in_units(one: Derivative, work: Any, root: Node, x: Node) -> Derivative:
+    """A derivative, and those on its paths, as numbers of the units that the values are shown in."""
+    own, unit = (units.quantity.inferred(work, *pair) for pair in ((x,), (x, root)))
+    scaled, inferred = units.quantity.scaled, units.quantity.inferred
+
+    def steps(some: list[Step]) -> list[Step]:
+        return [step._replace(local=scaled(step.local, inferred(work, step.operand, step.node))) for step in some]
+
+    paths = [Path(scaled(p.contribution, unit), p.length, steps(p.head), steps(p.tail)) for p in one.paths]
+    gradient, size, at = scaled(one.gradient, unit), scaled(one.size, unit), units.quantity.in_unit(one.at, own)
+    return one._replace(gradient=gradient, at=at, paths=paths, size=size, units=(own.text, unit.text))
 
 
 def _factors(path: Path, precision: int | None) -> str:

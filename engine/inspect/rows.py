@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine import units
 from agrad.engine.core.graph import Node, Units, collect
-from agrad.engine.core.tensor import Tensor, bare
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.colours import LOOKS
@@ -145,17 +145,13 @@ def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
     return words if len(words) == len(operands) else [*words[:3], "…", *words[3:]]
 
 
-def _shown(value: Tensor, work: Any) -> ValueSummary:
-    """A value in its unit; `work` infers it."""
-    number, unit = units.quantity.shown(value, work)
-    return summary(number)._replace(unit=unit)
-
-
-def summary(value: Value) -> ValueSummary:
-    """A value with a copy of its entries, if they are few."""
+def summary(value: Value, unit: Unit | None = None) -> ValueSummary:
+    """A value in its unit, with a copy of its entries, if they are few."""
     shape = shape_of(value)
     few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
-    return ValueSummary(shape, (value if isinstance(value, float) else value.copy()) if few else None)
+    if not few or unit is None:
+        return ValueSummary(shape, (value if isinstance(value, float) else value.copy()) if few else None)
+    return ValueSummary(shape, units.quantity.in_unit(value, unit), unit.text)
 
 
 def _in_words(by: Any) -> str:
@@ -230,11 +226,11 @@ class GraphRows:
             shape=node.shape,
             operands=tuple([self._operand(through(x), node) for x in node.inputs]),
             saves=self._saves(node) if computed and node.requires_grad else (),
-            value=None if value is None else self._in_unit(bare(node, value), value),
+            value=None if value is None else summary(value, self.unit(node)),
             leaf=not computed,
             requires_grad=node.requires_grad,
             keeps_grad=node.keeps_grad,
-            gradient=None if gradient is None else self._in_unit(node.grad.value, gradient),  # type: ignore[union-attr]
+            gradient=None if gradient is None else summary(gradient, node.grad_unit),
             version=written.version if written else 0,
             written_by=_in_words(written.by) if written else None,
             freed_by=None if node.freed is None else _in_words(node.freed),
@@ -245,15 +241,7 @@ class GraphRows:
 
     def unit(self, node: Node, root: Node | None = None) -> Unit | None:
         """The unit of a value, or of the derivative of another by it; None where no value has one."""
-        work, wanted = self.inference, [node] if root is None else [root, node]
-        if work is None:
-            return None
-        work.of(wanted)
-        one, *below = map(work.unit, wanted)
-        return units.quantity.over(one, below) if below else one
-
-    def _in_unit(self, value: Any, data: Value) -> ValueSummary:
-        return summary(data) if self.inference is None else _shown(value, self.inference)
+        return None if self.inference is None else units.quantity.inferred(self.inference, node, root)
 
     def _operand(self, operand: Any, node: Node) -> int | ValueSummary:
         """The number of a node; a constant by itself."""

@@ -149,6 +149,17 @@ def unit_of(value: Any, work: Inference | None = None) -> Unit | None:
     return found if found.symbols or found.zero is not None else None
 
 
+def inferred(work: Inference, node: Node, root: Node | None = None) -> Unit:
+    """The unit of a value, or of the derivative of another by it.
+
+    Of the sum of two temperatures, as it is on the way to their mean, it is the kelvin.
+    """
+    work.of([node])
+    found = work.known[node]
+    own = work.unit(node) if {part.weight for part in found.apart} <= {0, 1} else si(work.solid(found))
+    return own if root is None else over(inferred(work, root), [own])
+
+
 def infer(nodes: Sequence[Node]) -> list[Unit | None]:
     """The units of nodes, None where there is none. Raises AgradError of kind `unit`."""
     work = Inference()

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from os.path import splitext
 from typing import Any
 
-from agrad.engine import autodiff, inspect, ops
+from agrad.engine import autodiff, inspect, ops, units
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import OPTIONS, step
 from agrad.engine.core.arguments import number_of, small
 from agrad.engine.core.context import scope
+from agrad.engine.core.graph import Units
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
@@ -98,7 +99,8 @@ def _watch(session: Session, call: Call) -> None:
     def show(gradient: Tensor) -> Any:
         found = None if change is None else as_array(change(gradient))
         shown = text_of(gradient, session.settings)
-        then = "" if found is None else f"   ->   {text_of(found, session.settings)}"
+        passed = units.quantity.like(found.value, gradient) if Units.exist and isinstance(found, Tensor) else found
+        then = "" if found is None else f"   ->   {text_of(passed, session.settings)}"
         session.emit(Printed(f"gradient of {name} = {shown}{then}"))
         return found
 

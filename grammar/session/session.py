@@ -49,7 +49,7 @@ from agrad.lazy import pattern
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
-_OF_NUMBERS = frozenset("formula step check watch correlate".split())
+_OF_NUMBERS = frozenset("formula step correlate".split())
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
 _TOLD = 100  # notes

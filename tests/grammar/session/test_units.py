@@ -145,6 +145,56 @@ def test_a_graph_has_the_units_of_its_values():
     assert "= 9 km²" in text
 
 
+MOVING = "var v = 10 km/h; E = 0.5*(2 kg)*v^2"
+
+
+@each("text, expected", [
+    (f"{MOVING}; check E", "v      1.543209877 J/(km/h)  1.543209877 J/(km/h)  3.3e-15 J/(km/h)  2.2e-15  ok"),
+    ("var T = 20 °C; w = 3 km; check w^2*(T - 5 °C)", "T      9 km²·K/°C  9 km²·K/°C  0 km²·K/°C    0  ok"),
+    (f"{MOVING}; explain E", "d(E)/d(v) = 1.543209877 J/(km/h) at v = 10 km/h"),
+    (f"{MOVING}; explain E", "  1.543209877 = 0.07716049383 * 20"),
+    ("var T = 20 °C; y = (T + 10 °C)/2; explain y", "d(y)/d(T) = 0.5 at T = 20 °C"),
+    ("var w = [1, 2] km; y = sum(w*w); explain y", "d(y)/d(w) = [2, 4] km at w = [1, 2] km"),
+    (f"{MOVING}; watch E as lambda g: 2*g; backward E", "gradient of E = 1   ->   2"),
+    (f"{MOVING}; watch v; backward E", "gradient of v = 1.543209877 J/(km/h)"),
+    (f"{MOVING}; watch v as lambda g: g/2; backward E", "gradient of v = 1.543209877 J/(km/h)   ->   0.7716049383 J/(km/h)"),
+    (f"{MOVING}; watch v as lambda g: g/2; backward E; grad v", "v.grad = 0.7716049383 J/(km/h)"),
+    ("var T = 20 °C; y = (T + 10 °C)/2; graph y", "  %3  (T + 10 °C)        Add       ()  = 576.3 K"),
+    (f"{MOVING}; backward E retain; graph E", "  %1  v                   leaf      ()  = 10 km/h   requires grad   grad 1.543209877 J/(km/h)"),
+])  # fmt: skip
+def test_what_commands_tell_of_derivatives_is_in_the_units_typed(text, expected):
+    assert expected in "\n".join(run(text)).splitlines()
+
+
+@each("text, message", [
+    (f"{MOVING}; watch v as lambda g: g + 1; backward E", "a value in kg·m/s and a number cannot be added"),
+    (f"{MOVING}; watch v as lambda g: g*(1 m); backward E", "v.grad is in J/(km/h), and this is in kg·m²/s"),
+    (f"{MOVING}; watch v as lambda g: 1; backward E", "v.grad is in J/(km/h), and this has none"),
+    ("x = 3 m; var y = 2 s; check x + y", "a length and a time cannot be added"),
+])  # fmt: skip
+def test_what_commands_make_of_derivatives_is_checked(text, message):
+    with pytest.raises(AgradError) as problem:
+        run(text)
+    assert problem.value.message == message
+
+
+def test_where_python_is_read_values_keep_their_units():
+    session = Session()
+    run("x = [1, 2] km; z = 3 km; var v = 2 km/h", session)
+    text = "import math\ny = 2*x\nprint(y)\nprint(z)\nprint(v)\nprint(v**2)\nprint(x[0]/z)\n"
+    shown = []
+    session.run(text, lambda result: shown.append(result.text(session.settings)))
+    assert [text for text in shown if text[:5] != "note:"] == [
+        "tensor([2., 4.], unit='km')",
+        "tensor(3., unit='km')",
+        "tensor(2., unit='km/h', requires_grad=True)",
+        "tensor(4.0000, unit='km²/h²', grad_fn=<PowBackward0>)",
+        "tensor(0.3333)",
+    ]
+    with pytest.raises(AgradError):
+        run("z = 3 km", session)
+
+
 def test_a_unit_elsewhere_leaves_a_loop_compiled():
     session, shown = Session(), []
     text = "d = 3 km\ntime:\n    for i in range(10000): s = i*i\n"
