@@ -102,6 +102,10 @@ class NotCalled(Facts):
     name: str
 
 
+class OneTooMany(Facts):
+    """A call with one argument more than the function takes."""
+
+
 class NoGraph(Facts):
     """A name whose value is no tensor, where one with a graph is needed."""
 

@@ -23,7 +23,7 @@ from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.ast import Evaluate
-from agrad.grammar.syntax.parser import parse
+from agrad.grammar.syntax.parser import parse, tokens
 from agrad.lazy import rare
 
 
@@ -82,11 +82,12 @@ class Formula(Struct, eq=False):
         expression = self.words[-1]
         return as_read(read_text("-").strip() if expression == "-" else expression, True)
 
-    def bind(self, session: Session, wrt: Sequence[str] | None) -> dict[str, Tensor]:
+    def bind(self, session: Session, wrt: Sequence[str] | None, others: Sequence[str] = ()) -> dict[str, Tensor]:
         """Bind the names in the session, numbers as leaves; return those to differentiate by, in the order of `wrt`.
 
         Without `wrt`, all are returned. A value that is computed from earlier names is a leaf only if `wrt` has it. A
-        name that is not given may be one that -e or -f sets, which `leaves` checks. Raises AgradError.
+        name that is not given may be one that -e or -f sets, which `leaves` checks. `others`: further texts that may
+        have the names. Raises AgradError.
         """
         for name, text in self.given.items():
             with noted(f"{name}={text}"), self._read_from(name, text):
@@ -102,6 +103,12 @@ class Formula(Struct, eq=False):
         for name in wrt:
             if name not in self.given and len(self.words) == 1:
                 raise self._no_leaf(name, "")
+        if not {"-", "-f"} & {*self.words}:
+            texts = [*self.words, *self.given.values(), *others]
+            parts = " ".join(text[start:end] for text in texts for _, start, end in tokens(text))
+            words = {*wrt, *map(named, re.findall(r"[^\W\d]\w*", parts))}
+            for name in [name for name in self.given if name not in words]:
+                self.remarks.append(f"{name} has a value, and is not in {self.words[-1]}")
         return {name: session.names[name] for name in wrt if name in self.given}
 
     def leaves(self, session: Session, wrt: Sequence[str], given: dict[str, Tensor]) -> dict[str, Tensor]:

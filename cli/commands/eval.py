@@ -116,7 +116,7 @@ def command(asked: Asked) -> None:
     session.settings.precision = asked.precision
     emit = printer(session.settings, form)
     with what.advised():
-        given = what.bind(session, request.names)
+        given = what.bind(session, request.names, [*request.directions.values(), request.vjp or ""])
         for remark in what.remarks if not bare else ():
             note(remark)
         hear = unheard if bare or request.names else emit  # with derivatives, a note on these says as much

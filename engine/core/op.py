@@ -19,7 +19,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, OneTooMany
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, describe
@@ -133,7 +133,8 @@ class Signature(Struct, eq=False, frozen=False):
         elif rest and len(rest) > len(attrs):
             extra = len(rest) - len(attrs)
             count = "one argument" if extra == 1 else f"{extra} arguments"
-            raise self._error(f"{self.name} got {count} too many: {self.usage}")
+            facts = OneTooMany() if extra == 1 else None
+            raise AgradError("arity", f"{self.name} got {count} too many: {self.usage}", facts=facts)
         elif rest:
             attrs.update(zip(attrs, rest, strict=False))
         for given, value in keywords.items():

@@ -17,7 +17,7 @@ from agrad.engine.ops.solvers.function import argument_names
 from agrad.engine.ops.solvers.functions import study_of, zeros_of
 from agrad.engine.units.scale import Scale
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
-from agrad.grammar.commands.plot.command import DRAWN, ends, functions, note_constants, path_of, show, studied
+from agrad.grammar.commands.plot.command import DRAWN, ends, functions, path_of, show, studied
 from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import aside, number_in
 from agrad.grammar.commands.registry import Call, Session, command
@@ -71,7 +71,6 @@ def _area(session: Session, call: Call) -> None:
     if len(call.values) > 2:
         message = f"area: it is between two curves, or one and the axis, and here are {len(call.values)}"
         raise call.wrong("arity", message)
-    note_constants(session, call, call.values[0].definition.parameters)
 
     require_numbers(session, measured, (low, high))
 

@@ -8,7 +8,7 @@ docstring of the function. Everything else reads this table: help, completion, s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
@@ -100,12 +100,6 @@ class Call(Struct):
     def option(self, name: str) -> ast.Expr | None:
         """The value of an option as written; None if it has none, or is not given."""
         return dict(self.node.options).get(name)
-
-    def without(self, words: Collection[str]) -> Call:
-        """The command without some options."""
-        written = [pair for pair in self.node.options if pair[0] not in words]
-        options = {word: value for word, value in self.options.items() if word not in words}
-        return Call(self.node.changed(options=tuple(written)), self.values, options, self.names, self.span)
 
     def wrong(self, kind: Kind, message: str, *fixes: str) -> AgradError:
         """An error that concerns the whole command."""
@@ -214,10 +208,9 @@ class Command(Struct):
         if self.word in NAMES_TOO | ALONE and self.word in names and not (call.values or call.options):
             session.emit(Shown(names[self.word]))
             return
-        if session.restoring:  # what it writes was written before
-            if self.writes:
-                return
-            call = call.without([word for word, option in self.options.items() if option.writes])
+        writes = self.writes or any(word in call.options and option.writes for word, option in self.options.items())
+        if writes and session.restoring:  # it was written before
+            return
         if self.check is not None:
             self.check(call)
         self.handler(session, call)

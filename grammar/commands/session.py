@@ -119,7 +119,7 @@ def _load(session: Session, call: Call) -> None:
     """load "model.ag"
 
     Runs another script with the current names; if it fails, nothing changes. The path is relative to the folder of the
-    script that contains the load.
+    script that contains the load. A script that `save` wrote does not write files again.
 
     example: fails file: load "nowhere.ag"
     """

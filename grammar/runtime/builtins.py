@@ -13,7 +13,7 @@ from agrad.engine.core.dispatch import composed
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint, Label, OneTooMany
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.struct import Struct, computed
 from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
@@ -166,7 +166,8 @@ class Closure:
         parameters, name, placed = made.parameters, made.name, made.placed
         if len(args) > placed and not made.rest:
             count = {0: "no arguments", 1: "1 argument"}.get(placed, f"{placed} arguments")
-            raise AgradError("arity", f"{name} takes {count}, and got {len(args)}: {self.usage}")
+            facts = OneTooMany() if len(args) == placed + 1 else None
+            raise AgradError("arity", f"{name} takes {count}, and got {len(args)}: {self.usage}", facts=facts)
         bound = dict(zip(parameters[:placed], args, strict=False))
         if made.rest:
             bound[made.rest] = args[placed:]

@@ -132,7 +132,7 @@ def _fixes(error: AgradError) -> list[str]:
     if error.kind in ("arity", "shape") and at is not None:
         if error.kind == "arity" and text.endswith(".grad()"):
             return edits(at, text.removesuffix("()"))
-        return _too_many(at)
+        return _too_many(at, error)
     if error.kind != "type" or at is None:
         return []
     if "needs a function, not" in error.message:
@@ -239,10 +239,14 @@ def _stale(root: Node) -> str:
     return f"forward {named[0]} and {place}, or {redo}" if place else redo
 
 
-def _too_many(at: Span) -> list[str]:
-    """`mean(1, 2, 3)`, as in other calculators."""
+def _too_many(at: Span, error: AgradError) -> list[str]:
+    """`mean(1, 2, 3)`, as in other calculators; `sin(0,5)` with a decimal comma."""
     name, brackets = apart(at.text)
     given = [one.strip() for one in brackets[1:-1].split(",")]
+    pointed = re.sub(r"(?<![\w.,])(\d+),(\d+)(?![\w.])(?!,\S)", r"\1.\2", brackets, count=1)
+    if pointed != brackets and isinstance(error.facts, errors.OneTooMany):
+        error.notes.append("the decimal mark is a point")
+        return edits(at, f"{name}{pointed}")
     plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
     fix = ""
     entry = FUNCTIONS.get(name)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from math import floor, inf, isfinite, log10
 from operator import add, mul, sub
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import ref
 
 import agrad
 from agrad.engine import autodiff
@@ -161,6 +162,88 @@ def of_power(tree: ast.Expr, value: Any, names: Mapping[str, Any]) -> Note | Non
                 waiting += [right, left]
             case ast.Unary(_, operand):
                 waiting.append(operand)
+    return None
+
+
+class Computed(NamedTuple):
+    """By what a number was computed: the formula, as it was typed, and the names of the numbers in it."""
+
+    text: str
+    names: frozenset[str]
+    value: Any = None  # the number, of a graph a weak reference
+
+    def is_of(self, value: Any) -> bool:
+        """Whether it is the formula of a value that a name has now."""
+        return (self.value() if type(self.value) is ref else self.value) is value
+
+
+_LONGEST = 200  # characters of a formula
+
+
+def formula(tree: ast.Expr, names: Mapping[str, Any], known: Mapping[str, Computed]) -> Computed | None:
+    """The formula of an expression by numbers that have names, and those that these were computed from."""
+    if any(isinstance(one, ast.Attribute) for one in ast.nodes(tree)):  # x.item() is meant to be a constant
+        return None
+    used = {one.id for one in ast.loads(tree) if isinstance(names.get(one.id), float | Tensor)}
+    found = {name: known[name] for name in used if name in known and known[name].is_of(names[name])}
+    text = _with(tree, found, tree.span)
+    is_one = used and len(text) < _LONGEST
+    return Computed(text, frozenset(used.union(*(one.names for one in found.values())))) if is_one else None
+
+
+def _with(tree: Any, formulas: Mapping[str, Computed], whole: Span) -> str:
+    """A text in which formulas, in brackets, stand for some names in a tree."""
+    text = whole.text
+    for one in sorted(ast.loads(tree), key=lambda one: -one.span.start):
+        at = one.span.start - whole.start
+        if one.id in formulas and text.startswith(one.id, at):
+            text = f"{text[:at]}({formulas[one.id].text}){text[at + len(one.id) :]}"
+    return text
+
+
+def of_constant(statement: Any, names: Mapping[str, Any], known: Mapping[str, Computed]) -> Note | None:
+    """The note on `d/dx (x*y)` and `plot x*y for x in 0..1` after `x = 3; y = x^2`, in which y is the number 9."""
+    for node in ast.nodes(statement) if known else ():
+        match node:
+            case ast.Call(ast.Name(".leibniz"), (_, ast.Name(x), *_)) if getattr(names.get(x), "requires_grad", False):
+                return None  # which follows the graph of y
+            case ast.Lambda(parameters, value) | ast.Define(_, parameters, (ast.Return(value),)):
+                own = {one.name for one in parameters}
+            case ast.Unknowns(unknowns, value):
+                own = {one.id for one in unknowns}
+            case ast.Each(value, ast.Name(name)):
+                own = {name}
+            case _:
+                continue
+        for one in ast.loads(value):
+            made = known.get(one.id)
+            if made and one.id not in own and made.is_of(names.get(one.id)) and (by := sorted(own & made.names)):
+                told = f"{one.id} is a constant here, though it was computed from {by[0]}: {one.id} = {made.text}"
+                return Note(told, labels=[Label(one.span)], fixes=[_with(value, {one.id: made}, statement.span)])
+    return None
+
+
+_OF_WHOLE = frozenset("mod remainder floor ceil round len gcd abs".split())  # whose results are compared exactly
+
+
+def of_near(statement: ast.Statement) -> Note | None:
+    """The note on `a ~= b` outside of an assertion, which in MATLAB is what `a != b` is here.
+
+    There is none on a line that shows whether what a function gives is right, as in `sin(pi/6) ~= 0.5`.
+    """
+    if "~=" not in statement.span.text:
+        return None
+    asserted = {part for one in ast.nodes(statement) if isinstance(one, ast.Assert) for part in ast.nodes(one)}
+    for one in ast.nodes(statement):
+        if isinstance(one, ast.Near) and one.tolerance is None and one not in asserted:
+            called = {part.function.span.text for part in ast.nodes(one) if isinstance(part, ast.Call)}
+            if isinstance(statement, ast.Evaluate) and not called <= _OF_WHOLE:
+                continue
+            a, b = one.left.span, one.right.span
+            place = Span(a.source, a.start, b.end)
+            told = f"{place.text} is true where the two are equal to 9 digits; `!=` is not equal"
+            texts = f"{a.text} != {b.text}", f"{place.text} +- 1e-9"
+            return Note(told, labels=[Label(place)], fixes=[corrected(place, text) for text in texts])
     return None
 
 

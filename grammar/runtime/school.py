@@ -11,7 +11,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.graph import collect, reachable
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError, Hint, Instead, Note
+from agrad.engine.errors import AgradError, Hint, Instead, Note, OneTooMany
 from agrad.engine.values import format_shape, np
 from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
 
@@ -22,7 +22,8 @@ def function(word: str) -> Callable[..., Any]:
 
     def called(*args: Any, **keywords: Any) -> Any:
         if len(args) != 1 or keywords:
-            raise AgradError("arity", f"{word} takes one value, and got {len(args) + len(keywords)}: {word}(x)")
+            told = f"{word} takes one value, and got {len(args) + len(keywords)}: {word}(x)"
+            raise AgradError("arity", told, facts=OneTooMany() if len(args) == 2 else None)
         (x,) = args
         if word == "factorial":
             return factorial(x)
@@ -84,7 +85,7 @@ def prime(value: Any, order: int) -> Any:
         def made(*args: Any, **keywords: Any) -> Any:
             if len(args) != 1 or keywords:
                 told = f"{made.__name__} is the derivative of a function of one number, and got {len(args)}"
-                raise AgradError("arity", told, fixes=["help grad"])
+                raise AgradError("arity", told, fixes=["help grad"], facts=OneTooMany() if len(args) == 2 else None)
             return derivative(value, order, *args)
 
         made.__name__ = f"{getattr(value, '__name__', 'f')}{chr(39) * order}"

@@ -97,9 +97,13 @@ def open_names(text: str) -> list[str]:
 
 
 def load(session: Session, call: Call) -> None:
-    """Run the script that `load "model.ag"` names. Raises AgradError, which says where it was loaded."""
+    """Run the script that `load "model.ag"` names. Raises AgradError, which says where it was loaded.
+
+    One that `save` wrote writes no file again.
+    """
     source = script(call.values[0], call.operand(0).span, session.loading)
-    statement = current().statement
+    statement, restoring = current().statement, session.restoring
+    session.restoring = restoring or agrad.grammar.session.saving.is_saved(source.text)
     try:
         session.include(source)
     except AgradError as problem:
@@ -107,7 +111,7 @@ def load(session: Session, call: Call) -> None:
         problem.labels.append(Label(call.span, "loaded here"))
         raise
     finally:
-        current().statement = statement
+        current().statement, session.restoring = statement, restoring
 
 
 # What reads a file of data, by its ending.

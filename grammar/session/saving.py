@@ -183,11 +183,16 @@ def _refuse_strangers(path: str) -> None:
         text = read_text(target, of_script=True)
     except AgradError:
         text = ""
-    found = _HEAD.match(text)
-    if found is not None and found[1] == _mark(text[found.end() :]):
+    if is_saved(text):
         return
-    why = "has been changed since it was saved" if found else "already exists, and save did not write it"
+    why = "has been changed since it was saved" if _HEAD.match(text) else "already exists, and save did not write it"
     raise AgradError("file", f"{path} {why}", fixes=[f'save "{_free(path)}"   writes another file'])
+
+
+def is_saved(text: str) -> bool:
+    """Whether a file is as `save` wrote it."""
+    found = _HEAD.match(text)
+    return found is not None and found[1] == _mark(text[found.end() :])
 
 
 def _free(path: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -105,7 +106,7 @@ def _note_sign(text: str, emit: Emit) -> None:
         emit(Noted(Note(message, notes=["an uncertainty has spaces around the sign"], fixes=fixes)))
 
 
-_COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,3}\.\d{3},\d+|\d+,\d+)(?![\d,.])")
+_COMMA = re.compile(r"(?<![\w.])(?<!\d,)(\d{1,3}(?:,\d{3})+|\d{1,3}\.\d{3},\d+|\d+,\d+)(?![\d,.])")
 
 
 def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
@@ -113,16 +114,22 @@ def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
 
     `whole`: the statement whose value it is.
     """
-    found = _COMMA.search(value.span.text) if isinstance(value, ast.Tuple) else None
-    before = value.span.text[: found.start()] if found else ""
-    if found and not any(sign in before for sign in "([{\"',"):
+    spans = [value.span] if isinstance(value, ast.Tuple) else []
+    for call in ast.nodes(value) if "round(" in whole.text else ():
+        match call:
+            case ast.Call(ast.Name("round"), (ast.Number(span=x), ast.Number(span=y))) if x.text.isdecimal():
+                spans.append(Span(x.source, x.start, y.end))  # a whole number, which there is nothing to round of
+    for span in spans:
+        found = _COMMA.search(span.text)
+        if not found or re.search(r"[(\[{\"']", span.text[: found.start()]):
+            continue
         number = found[1]
         texts = [number.replace(",", "")] * bool(re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+", number))
         texts = [number.replace(".", "").replace(",", ".")] * (number.count(",") == 1) + texts
-        start = value.span.start - whole.start
+        start = span.start - whole.start
         fixes = [whole.text[: start + found.start()] + text + whole.text[start + found.end() :] for text in texts]
         message = f"{number} is {'two' if number.count(',') == 1 else 'several'} numbers: the decimal mark is a point"
-        emit(Noted(Note(message, labels=[Label(value.span)], fixes=fixes)))
+        emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
 
 
 class Session:
@@ -133,6 +140,7 @@ class Session:
         self.names: dict[str, Any] = {}
         self.settings = self.context.settings = Settings()
         self.last: tuple[Any, ...] = ()  # the last answer
+        self.computed: dict[str, runtime.notes.Computed] = {}  # names of numbers, by what they were computed
         self.chosen: dict[str, Guard] = {}  # the names whose values depend on a guard
         self.watch = Watch(self.context.limits)
         self.machine = Machine(self)
@@ -443,7 +451,10 @@ class Session:
             operand = ast.Unknowns((), statement.value, span=statement.value.span)  # type: ignore[attr-defined]
             statement = ast.Command("formula", (operand,), (), span=statement.span)
         code = machine.statement(statement)
-        running = current()
+        running, formula = current(), None
+        match statement:
+            case ast.Assign((ast.Name(name),), value):
+                formula = runtime.notes.formula(value, self.names, self.computed)
         if self.chosen:
             guard = joined(guard, agrad.grammar.session.analysis.context(statement, self.chosen, self.names))
         running.guard = guard
@@ -452,6 +463,10 @@ class Session:
             named = statement.targets[0] if isinstance(statement, ast.Assign) else None
             made = self.answer if named is None else self.names.get(named.id) if isinstance(named, ast.Name) else None
             self.machine.tell(runtime.notes.of_power(statement.value, made, self.names))
+        if formula is not None and not getattr(made := self.names[name], "shape", ()):
+            self.computed[name] = formula._replace(value=weakref.ref(made) if isinstance(made, Tensor) else made)
+        self.machine.tell(runtime.notes.of_constant(statement, self.names, self.computed))
+        self.machine.tell(runtime.notes.of_near(statement))
         if free:
             told = f"{runtime.fixes.listed(free)} {'has' if len(free) == 1 else 'have'} no value"
             text = statement.span.text

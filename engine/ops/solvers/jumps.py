@@ -7,7 +7,7 @@ Wanner, Solving Ordinary Differential Equations I, section II.6).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from math import inf, prod
@@ -28,6 +28,7 @@ from agrad.engine.values import Array, np
 _STEPS = frozenset("sign step floor ceil round trunc floor_divide remainder".split())  # beside comparisons
 _PLACES, _MOST = 256, 2000  # at which the outcomes of an integral are looked at; changes, from which on it is as it is
 _BESIDE = 10.0 ** np.arange(-9.0, -2.0)  # of the range: places beside its ends
+_GOLDEN, _NARROWED = 0.381966, 40  # of an interval in which a number turns; steps
 _PARTS = 8  # of a step, after each of which the outcomes are looked at
 
 
@@ -150,7 +151,7 @@ def changes(watch: Callable[[Array], Array], count: int, low: float, high: float
         return watch(np.array([t]))[:count]
 
     found, after = list[float](), at(times[0])
-    for before, end in pairwise(times.tolist()):
+    for before, end in pairwise(sorted([*times.tolist(), *_turned(watch, count, times.tolist())])):
         outcome = at(end)
         while not np.array_equal(after, outcome, equal_nan=True):
             if len(found) == _MOST:
@@ -161,6 +162,29 @@ def changes(watch: Callable[[Array], Array], count: int, low: float, high: float
             found.append(high)
             before, after = high, at(high)
     return found
+
+
+def _turned(watch: Callable[[Array], Array], count: int, times: list[float]) -> Iterator[float]:
+    """Where an outcome is another than at the times around it, because a number turns between these.
+
+    A number that is least or largest at one of three times goes no farther between them than it came, as far as it
+    is convex there; its outcome can change at 0, and at whole numbers and halves between them.
+    """
+    numbers = np.array([watch(np.array([t]))[count:] for t in times])
+    middle = numbers[1:-1]
+    before, after = numbers[:-2] - middle, numbers[2:] - middle
+    turns = (before * after >= 0.0) & (before + after != 0.0)
+    reached = middle - np.sign(before + after) * np.maximum(np.abs(before), np.abs(after))
+    for k, entry in np.argwhere(turns & (np.floor(2.0 * middle) != np.floor(2.0 * reached))):
+        low, high, sign = times[k], times[k + 2], np.sign((before + after)[k, entry])
+        outcome = watch(np.array([times[k + 1]]))[entry]
+        for _ in range(_NARROWED):
+            a, b = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
+            at_a, at_b = watch(np.array([a])), watch(np.array([b]))
+            if outcome != at_a[entry] or outcome != at_b[entry]:
+                yield a if outcome != at_a[entry] else b
+                break
+            low, high = (low, b) if sign * at_a[count + entry] < sign * at_b[count + entry] else (a, high)
 
 
 class Event(Problem):

@@ -10,9 +10,8 @@ from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import uncertainty
-from agrad.engine.core.graph import alive, roots_of
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.inspect.budget import coverage_factor, joint
 from agrad.engine.ops.solvers.functions import study_of
 from agrad.engine.text import printable
@@ -25,10 +24,9 @@ from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import Shape, Track, aside, number_in, ordered
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command, wrong
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
+from agrad.grammar.results import LINES, Curve, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import as_array, describe_value, is_table
-from agrad.grammar.session.inputs import open_names
 from agrad.grammar.syntax.ast import Name
 from agrad.grammar.syntax.errors.messages import corrected
 
@@ -85,24 +83,6 @@ def _plot(session: Session, call: Call) -> None:
         else:
             plot = picture(session.fit, "log" in call.options)
     show(session, call, plot)
-
-
-def note_constants(session: Session, call: Call, variables: Sequence[str]) -> None:
-    """Note each value in what is drawn that was computed from a leaf with the name of a variable: it does not change.
-
-    In `y = x**2; plot y for x in 0..1`, y is a number, and no function of x.
-    """
-    for closure in call.values:
-        span = closure.definition.span
-        for name in dict.fromkeys(open_names(span.text)):
-            value = call.names.get(name)
-            if name in variables or not isinstance(value, Tensor) or value.is_leaf:
-                continue
-            behind = {leaf.name for leaf in alive(roots_of(value.node))}
-            if moved := next((variable for variable in variables if variable in behind), None):
-                message = f"{name} is a value, computed before, and does not change with {moved}"
-                fixes = [Hint(f"formula {name}   shows it as an expression, to draw in its place")]
-                session.emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
 
 
 def path_of(call: Call) -> str | None:
@@ -200,7 +180,6 @@ def functions(session: Session, call: Call, studies: Sequence[Study] = (), measu
     low, high = ends(call, "low", "high", x, "log" in call.options)
     shape = _shape(call)
     (name,) = call.values[0].definition.parameters
-    note_constants(session, call, (name,))
     with aside(session):
         tracks = [Track(session, closure, low, high, shape.log) for closure in call.values]
         if "marks" in call.options:

@@ -12,7 +12,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.units.scale import Scale
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
-from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
+from agrad.grammar.commands.plot.command import DRAWN, ends, path_of, show, whole
 from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import Sampled, aside, number_in
 from agrad.grammar.commands.registry import Call, Session, command, wrong
@@ -44,7 +44,6 @@ def _contour(session: Session, call: Call) -> None:
     across, up = ends(call, "low", "high", axes[0]), ends(call, "bottom", "top", axes[1])
     (closure,) = call.values
     x, y = closure.definition.parameters
-    note_constants(session, call, (x, y))
     field = grid(session, closure, across, up)
     count, values = _levels(call, value)
     levels = values or chosen(field, count)

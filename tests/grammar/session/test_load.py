@@ -143,3 +143,21 @@ def test_a_page_that_save_wrote_is_no_script(tmp_path):
         Session().run(f'load "{path}"')
     assert caught.value.message == f"load runs a script, and {path} is a page that save wrote, to be read"
     assert caught.value.fixes == ['save "a.ag"   in the session writes a script']
+
+
+def test_a_saved_script_does_not_write_its_files_again(folder, tmp_path):
+    session = Session()
+    session.record.on = True
+    session.run('var x = 2; y = x**2\nexport y to "y.c"\ngraph y as text to "g.txt"\nsave "s.ag"')
+    written = sorted(["y.c", "g.txt", "s.ag"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
+    for name in ("y.c", "g.txt"):
+        (tmp_path / name).unlink()
+    session = Session()
+    session.run('load "s.ag"; assert y == 4')
+    assert [path.name for path in tmp_path.iterdir()] == ["s.ag"]
+    session.run('export y to "y.c"')
+    assert (tmp_path / "y.c").exists()
+    (tmp_path / "s.ag").write_text((tmp_path / "s.ag").read_text() + "z = 3\n")
+    session.run('load "s.ag"')  # which is another's script now
+    assert (tmp_path / "g.txt").exists()
