@@ -238,9 +238,11 @@ class Tensor(Methods):
                 message = f"{name} is uncertain: it requires a gradient, which its uncertainty follows from"
                 raise AgradError("leaf", message, fixes=[f"{name}.detach()   is its value without uncertainty"])
             node = leaf(self._taken(), bool(on))  # what was computed so far keeps the old one
-            node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
+            node.stamp, node.name, node.grad, node.unit = before.stamp, before.name, before.grad, before.unit
             if before.is_parameter:
                 node.is_parameter = True
+            if before.unit is not None:
+                node.recorded = True
             share_storage(before, node)
             self._become(node)
         return self
