@@ -258,10 +258,7 @@ class Python(builtins.Builtins, Machine):
                 checked = getattr(self, f"_{kind.__name__}_{name}", None)
                 if checked is not None:
                     return self.renamed(lambda *args, **options: checked(x, *args, **options), getattr(x, name))
-                length = partial(builtins.LENGTHS[name], x)
-                return modules.named(
-                    getattr(x, name), name, lambda *args, **more: builtins.afford_text(length(*args, **more))
-                )
+                return modules.named(getattr(x, name), name, partial(builtins.afford_method, name, x))
         return self._special(x, name) if is_special(name) else self._other(x, kind, name)
 
     def _method(self) -> Callable[[Any, str], Any]:

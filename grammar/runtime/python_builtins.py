@@ -9,6 +9,7 @@ import operator
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
@@ -44,6 +45,9 @@ class StandIn(type):
     """The type of what stands for a type of Python, `real`, whose values are its own, too."""
 
     real: type
+
+    def __init__(cls, *_: Any) -> None:
+        cls.__name__ = cls.real.__name__
 
     def __instancecheck__(cls, value: object) -> bool:
         return type(value) is cls or isinstance(value, cls.real)
@@ -141,7 +145,14 @@ LENGTHS: dict[str, Callable[..., float]] = {
     "translate": lambda text, table: len(text) * max([1, *(len(one) for one in table.values() if type(one) is str)]),
     "expandtabs": lambda text, tabsize=8: text.count("\t") * operator.index(tabsize),
     **dict.fromkeys(("center", "ljust", "rjust", "zfill"), lambda text, width, *_: operator.index(width)),
+    **dict.fromkeys(("sub", "subn", "expand"), lambda *_, **__: 0),  # which import, as no frame of a script can
 }
+
+
+def afford_method(name: str, *args: Any, **more: Any) -> None:
+    """Refuse a method that makes too long a text; one whose arguments do not fit refuses them itself."""
+    with suppress(TypeError):
+        afford_text(LENGTHS[name](*args, **more))
 
 
 class Type(metaclass=StandIn):

@@ -10,8 +10,9 @@ from agrad.engine.autodiff.transforms import jvp
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import collect, reachable
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Instead, Note, OneTooMany
+from agrad.engine.units.quantity import like, unit_of
 from agrad.engine.values import format_shape, np
 from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
 
@@ -53,7 +54,7 @@ def derivative(f: Callable[[Any], Any], order: int, x: Any, is_of: bool = True, 
     for arrays, and `grad` for a value that was computed without x, its `name`, unless `is_of` says that it is one of x.
     """
     is_number = not (isinstance(x, Tensor) and x.requires_grad)
-    at = tensor(x.value if isinstance(x, Tensor) else x, requires_grad=True) if is_number else x
+    at = FUNCTIONS["tensor"].call(x, requires_grad=True) if is_number else x
     y = f(at)
     y = y(at) if callable(y) else y  # d/dx f
     if not is_of and not (isinstance(y, Tensor) and at.node in reachable(y.node)):
@@ -70,7 +71,9 @@ def derivative(f: Callable[[Any], Any], order: int, x: Any, is_of: bool = True, 
                 message = f"d/dx is of a number by a number, and this has shape {format_shape(what.shape)}"
                 raise AgradError("shape", message, fixes=["help jacobian"])
         y = jvp(y, at, 1.0, True) if isinstance(y, Tensor) and y.requires_grad else 0.0
-    return y.item() if is_number and isinstance(y, Tensor) and not _depends(y, at) else y
+    if not is_number or not isinstance(y, Tensor) or _depends(y, at):
+        return y
+    return y.item() if unit_of(y) is None else like(y.value, y)
 
 
 def _depends(y: Tensor, x: Tensor) -> bool:

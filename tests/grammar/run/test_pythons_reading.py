@@ -77,6 +77,9 @@ def test_a_name_that_a_function_binds_is_its_own():
                "for f in lambda x: x.sort(2), lambda x: x.sort(1, 2):\n    try: f([3, 1])\n    except TypeError as e: print(e)",
                "a = 3\ntry: a *= None\nexcept TypeError as e: print(e)\ntry: a **= 'x'\nexcept TypeError as e: print(e)\na = '%s'; a %= 2; b = [1]; b *= 2; print(a, b)",
                "import numpy as np\nx = np.mean([1, 2])\nprint(type(x) is np.float64, type(x).__name__, type(np.arange(2)[0]).__name__)",
+               "import re\np = re.compile(r'(\\d+)(px)?')\nprint(p.sub(r'[\\1]', '5px 3'), p.subn(r'\\g<1>', '5px', count=1), p.search('a12px').expand(r'<\\1|\\2>'), p.sub(lambda m: m[1]*2, '7'))",
+               "print(type(range(3)).__name__, range.__name__, type(type).__name__)",
+               "for f in lambda: 'a'.center(), lambda: 'a'.zfill(), lambda: 'a'.replace('b'), lambda: 'a'.translate(nope=1), lambda: 'a'.ljust('b'):\n    try: f()\n    except TypeError as e: print(e)",
                "def f():\n    n = 1\n    class A:\n        nonlocal n\n        n = 2\n    return n\nprint(f())"])  # fmt: skip
 def test_what_is_printed_is_what_cpython_prints(text):
     out = io.StringIO()
