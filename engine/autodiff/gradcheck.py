@@ -255,7 +255,7 @@ def _number(y: Any) -> Tensor | float:
     """The result of f, which must be one number."""
     if isinstance(y, Tensor):
         if y.size == 1:
-            return units.quantity.bare(y)  # type: ignore[no-any-return]
+            return units.quantity.bare(y) if units.quantity.unit_of(y) is not None else y
         shape = format_shape(y.shape)
         raise AgradError(
             "shape",
@@ -391,7 +391,8 @@ class _Point(Struct, eq=False):
         with taken_back(recording=True):
             entries = np.array(leaf.value)
             entries[index] = moved
-            leaf.set_(units.quantity.like(entries, leaf) if Units.exist else entries if index else moved)
+            number = entries if index else moved
+            leaf.set_(number if leaf.node.unit is None else units.quantity.like(number, leaf))
             try:
                 _replay(self.computed)
                 return float(_number(self.f()))

@@ -319,10 +319,10 @@ def programs(
     if free and any(work.solid(part) for one in found for part in one.apart):
         message = f"nothing says the unit of {listed(free)}"
         raise AgradError("unit", message, fixes=[Hint(f"{how.format(free[0])}   says it")])
-    if known.result.entries:
-        raise AgradError("unit", "the entries of the value are in different units", fixes=[Hint("export one of them")])
     for name in free:
         work.equal(found[[*given].index(name)].dim, {})
+    if any(work.solid(part) != work.solid(known.result.apart[0]) for part in known.result.apart):
+        raise AgradError("unit", "the entries of the value are in different units", fixes=[Hint("export one of them")])
     units = [quantity.unit_of(x) or si(work.solid(of)) for x, of in zip(given.values(), found, strict=False)]
     axes, up = [Scale(unit) for unit in units], Scale(work.unit(values[0].node))
     texts = [one.named(name) for name, one in zip(given, axes, strict=True)] + [up.named("value")]
