@@ -236,6 +236,7 @@ class Context(Struct, eq=False, frozen=False):
 
     recording: bool = True  # whether operations append nodes
     inference: bool = False  # whether what is made may take part in no derivative later: PyTorch's inference mode
+    mapped: Any = None  # in a function that is called for each entry: when that began, and the Tensors that it is given
     guard: Any = None  # the last `Guard` that new nodes depend on, or None
     place: Origin | None = None  # of the expression that is being evaluated, where it is told
     begun: Origin | None = None  # the statement it is a part of, where that is told
@@ -266,7 +267,8 @@ class Context(Struct, eq=False, frozen=False):
     def derived(self) -> Context:
         """A copy that shares everything but the switches: limits, random numbers, access to files, units."""
         made = Context.__new__(Context)
-        made.recording, made.inference, made.guard = self.recording, self.inference, self.guard
+        made.recording, made.inference, made.mapped = self.recording, self.inference, self.mapped
+        made.guard = self.guard
         made.place, made.begun, made.script = self.place, self.begun, self.script
         made.undo_log, made.tracing, made.reads = self.undo_log, self.tracing, self.reads
         made.clock, made.listener, made.undefined = self.clock, self.listener, self.undefined

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import current, scope
+from agrad.engine.core.context import current, next_stamp, scope
 from agrad.engine.core.graph import collect
 from agrad.engine.values import np
 from agrad.torch import autograd
@@ -230,10 +230,23 @@ def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     return made
 
 
+class _NoRandomNumbers:
+    """Those of a session, where a function that is mapped may draw none."""
+
+    @property
+    def generator(self) -> Any:
+        """PyTorch's error."""
+        message = "vmap: called random operation while in randomness error mode"
+        raise RuntimeError(f"{message}\n  fix: vmap(f, randomness='different'), or 'same'")
+
+
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunk_size: Any = None
 ) -> Callable[..., Any]:
     """The function called for each entry along an axis, its results joined along a new one."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    drawing = {"random": _NoRandomNumbers()} if randomness == "error" else {}
 
     def call(*args: Any, **keywords: Any) -> Any:
         dims = _dims(in_dims, args)
@@ -248,7 +261,9 @@ def vmap(
             parts = [x if dim is None else x.select(dim, place) for x, dim in zip(leaves(args), dims, strict=True)]
             if state is not None:
                 default_generator.set_state(state)
-            results.append(func(*rebuilt(args, iter(parts)), **keywords))
+            mapped = [x for x, dim in zip(parts, dims, strict=True) if dim is not None]
+            with scope(mapped=(next_stamp(), mapped), **drawing):
+                results.append(func(*rebuilt(args, iter(parts)), **keywords))
             for x in leaves(results[-1]):
                 if not isinstance(x, core.Tensor):
                     raise ValueError(f"vmap: the function must only return Tensors, got {type(x).__name__}")

@@ -241,6 +241,17 @@ def refuse_inference(node: Node, what: str) -> None:
         raise RuntimeError(f"{message}\n  fix: {node.name or 'x'}.clone()")
 
 
+def check_place(x: Any) -> None:
+    """Refuse to write what was made in inference mode, and in `vmap` what all calls of the function have in common."""
+    refuse_inference(x.node, "Inplace update to")
+    if (mapped := current().mapped) is not None:
+        begun, given = mapped
+        chain = above(x)
+        if chain[-1].node.seq < begun and not any(one is part for one in chain for part in given):
+            message = f"vmap: {x.node.spell()} is not mapped over: it cannot be written in place by each call"
+            raise RuntimeError(f"{message}\n  fix: a result of the function instead, which is written outside")
+
+
 _VIEW_OF: Any = core.Tensor.__dict__["view_of"]
 
 
@@ -485,7 +496,7 @@ class Tensor(core.Tensor):
 
     def write(self, change: Any, scalar: Any, what: str, source: Any = None) -> None:
         """Change the data, and those of all views."""
-        refuse_inference(self.node, "Inplace update to")
+        check_place(self)
         way = "copy_" if what in ("step", "set", "data") else what  # it matters only where the data were saved
         if current().undo_log is not None:
             _remember_data(self)
@@ -802,7 +813,7 @@ def _outdate(node: Node, what: str) -> None:
 
 def check_writable(x: Any, needs_grad: bool) -> None:
     """PyTorch's rules for a write that is recorded."""
-    refuse_inference(x.node, "Inplace update to")
+    check_place(x)
     shared, root = x.view_of, x
     is_apart = shared is not None and shared.made == "no_grad" and shared.whole is not None
     if not (current().recording and (needs_grad or (is_apart and shared.whole.requires_grad))):

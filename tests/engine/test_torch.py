@@ -106,6 +106,25 @@ def test_an_error_has_the_name_that_it_has_in_pytorch(call, name):
     assert type(caught.value).__name__ == name
 
 
+def test_each_call_of_a_function_that_is_mapped_takes_its_own_branch():
+    """PyTorch refuses these: its calls are one."""
+    x, vmap, grad = torch.tensor([1.0, -2.0, 3.0]), torch.func.vmap, torch.func.grad
+    for f, expected in {
+        lambda a: a * 2 if a > 0 else a * 3: [2.0, -6.0, 6.0],
+        lambda a: a * a.item(): [1.0, 4.0, 9.0],
+        lambda a: torch.zeros(()) + len(range(abs(int(a)))): [1.0, 2.0, 3.0],
+        grad(lambda a: a * a if a > 0 else a): [2.0, 1.0, 6.0],
+        lambda a: max(a, torch.tensor(0.0)): [1.0, 0.0, 3.0],
+    }.items():
+        assert vmap(f)(x).tolist() == expected
+    with pytest.raises(RuntimeError, match=r"vmap: .*not mapped over(?s:.*)fix: a result"):
+        vmap(lambda a: x.add_(a))(x)
+    with pytest.raises(RuntimeError, match=r"random(?s:.*)fix: vmap\(f, randomness='different'\)"):
+        vmap(lambda a: a + torch.rand(()))(x)
+    with pytest.raises(RuntimeError, match=r"shapes \(1\) and \(2\)"):
+        vmap(lambda a: torch.zeros(abs(int(a))))(x)
+
+
 def test_replaying_a_graph_is_there_too():
     a = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (a * a).sum()
