@@ -372,7 +372,7 @@ install_rows(
         ),
         "unique": _unique,
         "heaviside PLACE": lambda input, values: entitle(
-            engine("heaviside", input, values).to(input.kind), "NotImplemented"
+            T.where(input == 0, values, (input > 0).to(input.kind)), "NotImplemented"
         ),
         "unique_consecutive": _unique_neighbours,
         "unravel_index FUNCTION": lambda indices, shape: tuple(

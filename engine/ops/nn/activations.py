@@ -64,6 +64,18 @@ leaky_relu: Function = row(
     derivative="1 for positive x, else the slope, also at 0",
     example="leaky_relu([-1, 2]) == [-0.01, 2]",
 )
+_AT_ZERO = Kink(
+    "elu, selu at 0",
+    "0",
+    "that on the left: alpha; second 0",
+    "elu(0) == 0; grad(elu)(0) == 1; grad(grad(elu))(0) == 0; grad(grad(selu))(0) == 0",
+)
+
+
+def _exponential(x: Any, above: Any, factor: Any) -> Any:
+    """The derivative of elu: at 0 it is that on the left, and its own is 0 there, as in PyTorch."""
+    return where(greater(x, 0.0), above, where(equal(x, 0.0), factor, factor * exp(x)))
+
 
 elu: Function = row(
     "elu",
@@ -71,9 +83,9 @@ elu: Function = row(
     prepare=numbers("elu"),
     scalar=lambda x, alpha: x if x > 0.0 else alpha * math.expm1(x),
     array=lambda x, alpha: np.where(x > 0.0, x, alpha * np.expm1(x)),
-    rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(x)))},
+    rules={"x": ("x", lambda g, out, x, alpha: g * _exponential(x, 1.0, alpha))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"alpha": 0.5})),
-    kinks=(Kink("elu at 0", "0", "1", "elu(0) == 0; grad(elu)(0) == 1"),),
+    kinks=(_AT_ZERO,),
     doc="x where it is positive, else alpha*(exp(x) - 1).",
     derivative="1 for positive x, else alpha*exp(x)",
     example="elu([0, 2]) == [0, 2]",
@@ -87,7 +99,8 @@ selu: Function = row(
     "selu",
     scalar=lambda x: _SCALE * (x if x > 0.0 else _ALPHA * math.expm1(x)),
     array=lambda x: _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x)),
-    rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(x)))},
+    rules={"x": ("x", lambda g, out, x: g * _exponential(x, _SCALE, _SCALE * _ALPHA))},
+    kinks=(_AT_ZERO,),
     doc="The scaled elu of self-normalizing networks: 1.0507*elu(x, 1.6733).",
     derivative="1.0507 for positive x, else 1.7581*exp(x)",
     example="selu(1) ~= 1.0507009873554805",

@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import cache, reduce
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
-from agrad.engine.ops.scalar.comparison import less_equal, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
 from agrad.engine.ops.scalar.special import (
     digamma,
@@ -62,31 +61,53 @@ erfcinv: Function = special(
 )
 
 
-# normal_hazard(x) for a very negative x: -x and a series in powers of 1/x, which has these coefficients. Their
-# recurrence is what its slope, -hazard*(x + hazard), makes of that.
-_FAR, _TERMS = -16.0, 14
-_SERIES = [1.0]
-for _term in range(1, _TERMS):
-    _SERIES.append(-(2 * len(_SERIES) - 1) * _SERIES[-1] - sum(map(operator.mul, _SERIES, _SERIES[::-1])))
-
-
-def _hazard_slope(x: Any, hazard: Any) -> Any:
-    """-hazard*(x + hazard), where in the sum, and in the derivatives of the product, nothing cancels."""
-    is_far = less_equal(x, _FAR)
-    far = where(is_far, x, _FAR)
-    u = 1.0 / (far * far)
-    slopes = [k * _SERIES[k // 2] for k in range(2 * _TERMS - 1, 0, -2)]
-    series = reduce(lambda total, number: number + total * u, slopes)
-    return where(is_far, u * series - 1.0, -hazard * (x + hazard))
-
-
 _erfcx = from_scipy("log_ndtr", "erfcx")
+
+
+def _hazard(x: Any) -> Any:
+    return math.sqrt(2.0 / math.pi) / _erfcx(x * -math.sqrt(0.5))
+
+
+# The derivatives of the hazard. But for -x**2/2 and a constant, log_ndtr is the logarithm of the integral of
+# exp(x*s - s**2/2) over s > 0, so that its derivatives are the cumulants of s. For x below 0, s is distributed nearly
+# exponentially, and little cancels between its moments: the ratio of one to that before it is k/(-x + the next ratio).
+# Elsewhere, the derivatives are those of -hazard*(x + hazard), by the rule of Leibniz.
+_FAR, _DEPTH = -1.5, 150
+
+
+def _hazard_derivative(x: Any, n: int) -> Any:
+    x = np.asarray(x, dtype=float)
+    distance, ratio, ratios = np.maximum(-x, -_FAR), np.zeros_like(x), [np.ones_like(x)]
+    for k in range(_DEPTH + n, 0, -1):
+        ratio = k / (distance + ratio)
+        ratios[1:1] = [ratio] if k <= n + 1 else []
+    moments, cumulants = np.cumprod(ratios, axis=0), [ratio]
+    for k in range(1, n + 1):
+        others = [math.comb(k, j) * cumulants[j] * moments[k - j] for j in range(k)]
+        cumulants.append(moments[k + 1] - sum(others))
+    x = np.maximum(np.minimum(x, 100.0), _FAR)  # beyond that, the hazard is 0
+    near = [_hazard(x)]
+    for k in range(n):
+        products = [math.comb(k, j) * near[j] * near[k - j] for j in range(k + 1)]
+        near.append(-(x * near[k] + k * near[k - 1] + sum(products)))
+    return np.where(x <= _FAR, cumulants[n] - (n == 1), near[n])
+
+
+hazard_derivative: Function = row(
+    "hazard_derivative",
+    "x; n",
+    **on_both(_hazard_derivative),
+    rules={"x": ("x", lambda g, out, x, n: g * hazard_derivative(x, n + 1))},
+    samples=((-2.5, {"n": 1}), ([-0.7, 3.2, -20.0], {"n": 2})),
+    doc="The n-th derivative of normal_hazard.",
+)
+
 normal_hazard: Function = elementary(
     "normal_hazard",
-    ("out x", lambda g, out, x: g * _hazard_slope(x, out)),
+    ("x", lambda g, out, x: g * hazard_derivative(x, n=1)),
     # Of a number, this raises where the array function returns inf, for a very negative one.
     scalar=lambda x: math.sqrt(2.0 / math.pi) / float(_erfcx(x * -math.sqrt(0.5))),
-    array=lambda x: math.sqrt(2.0 / math.pi) / _erfcx(x * -math.sqrt(0.5)),
+    array=_hazard,
     doc="The density of the standard normal distribution divided by ndtr, without cancellation.",
 )
 
