@@ -35,7 +35,8 @@ FROM_ENGINE = """
     ops.data_files: load_matrix
     ops.solvers.least_squares: Fit Within fit
     ops.solvers.errors_in_x: METHODS at_true_values of_variance
-    ops.solvers.fit_quality: COVERAGE Told derivatives of_points profile
+    ops.solvers.fit_quality: COVERAGE Told derivatives of_points profile units_of
+    ops.solvers.fitting: is_linear
     ops.solvers.losses: LOSSES Loss
     ops.solvers.refinement: of_linear
     ops.solvers.sums: Ask Sums joined summed

@@ -131,6 +131,13 @@ class Line(Struct, eq=False):
             words.insert(end if more.startswith("-") or not self.places else self.places[-1] + 1, [more])
         return typed(self.command, *(part for parts in words for part in parts))
 
+    def edited(self, old: str, new: str) -> str:
+        """The line with another expression in place of one, also beside `~` or behind `=`; else that expression."""
+        form = re.compile(rf"(?s)((?:.*[=~])?\s*){re.escape(old)}(\s*(?:~.*)?)")
+        every = {place: form.fullmatch(word) for place, word in enumerate(self.words)}
+        found = {place: [f"{word[1]}{new}{word[2]}"] for place, word in every.items() if word}
+        return self.changed(found) if len(found) == 1 else new
+
     def joined(self, places: Sequence[int], text: str) -> str:
         """The line with one word in place of several, where the first of these was."""
         return self.changed(dict.fromkeys(places, ()) | {places[0]: (text,)})

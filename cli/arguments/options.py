@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 import agrad
-from agrad.cli.arguments import Options, count, many, option
+from agrad.cli.arguments import Options, count, flag, many, option
 from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
 from agrad.cli.main import Wrong, again
 from agrad.engine.errors import AgradError
@@ -53,6 +53,9 @@ class Reading(Options):
     )
 
 
+units_option = flag(
+    "--units", "Columns have the units at the ends of their names, as speed (m/s), mass [kg]: speed*mass."
+)
 TABLE_OPTIONS = tuple(Reading.__annotations__)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -16,7 +17,7 @@ import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Line, Options, argument, declared, flag, group, many, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name
-from agrad.cli.arguments.options import Reading, TableCommand, opened, require_readable, split
+from agrad.cli.arguments.options import Reading, TableCommand, opened, require_readable, split, units_option
 from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
 from agrad.cli.output import note, printer, tell
 from agrad.engine.errors import AgradError, Note
@@ -24,6 +25,7 @@ from agrad.engine.ops.solvers.errors_in_x import METHODS
 from agrad.engine.ops.solvers.fit_quality import Told, profile
 from agrad.engine.ops.solvers.losses import LOSSES
 from agrad.engine.text import Grid
+from agrad.engine.units.unit import name_of
 from agrad.grammar.commands.fitting import mistaken_constants
 from agrad.grammar.files import require_folder
 from agrad.grammar.results import Estimated
@@ -44,7 +46,10 @@ class Asked(Options):
         "--y", "EXPR", "What was measured: a column, or an expression. A MODEL `y ~ a*x` says it, too."
     )
     start: tuple[str, ...] = option(
-        "--over", "NAME=VALUE,...", "The parameters, with values to start from. Must be given.", multiple=True
+        "--over",
+        "NAME[=VALUE],...",
+        "The parameters, with values to start from, which a linear model does not need. Must be given.",
+        multiple=True,
     )
     sigma: str | None = option(
         "--sigma", "EXPR", "The standard uncertainty of what was measured: a number, or a column."
@@ -71,6 +76,7 @@ class Asked(Options):
     report: str | None = arguments.file_option("--report", "A report: .html, .md, .tex or .pdf.", "FILE")
     given: tuple[str, ...] = constants_option
     reading: Reading = group(Reading)
+    units: bool = units_option
     as_json: bool = arguments.json_option
     limits: Limits = group(Limits)
 
@@ -96,9 +102,8 @@ def command(asked: Asked) -> int:
     if measured is None or not asked.start:
         raise _incomplete(model, measured, asked)
     start = split(",".join(asked.start))
-    if bare := [name for name in start if name.isidentifier()]:
-        raise _without_start(bare[0], start, asked.start)
-    formulas, wishes = _wishes(asked, model, measured, texts_by_name("--over", start))
+    texts = texts_by_name("--over", [f"{name}=" if name.isidentifier() else name for name in start])
+    formulas, wishes = _wishes(asked, model, measured, texts)
     require_readable(asked.reading)
     limit_memory(asked.limits.memory, statements=False)
     writer = partial(agrad.grammar.session.report.writer, fix=partial(again, "--report"))
@@ -115,7 +120,7 @@ def command(asked: Asked) -> int:
             agrad.cli.data.parts.keep_apart(written, files)
         bench, found, values = _fitted(asked, formulas, wishes, path, files)
         given = {**dict.fromkeys(bench.sessions.constants, "-D"), **dict.fromkeys(wishes.start, "--over")}
-        for name in filter(bench.table.names.__contains__, given):
+        for name in filter(bench.table.known().__contains__, given):
             note(f"{name} is that of {given[name]} in every row: the column {name} of {path} is not read for it")
         _note_constants(model, {*wishes.start, *wishes.tied, *bench.sessions.constants, *bench.table.names})
         printed = printer(bench.sessions.first.settings, "json" if asked.as_json else "text")
@@ -141,7 +146,7 @@ def _fitted(
     """Where the fit was computed, it, and its parameters. Raises AgradError."""
     wrt = [*wishes.start, *texts_by_name("--sigma-x", asked.of_x)]
     constants = texts_by_name("-D", asked.given)
-    ask = agrad.cli.data.request.Asked(formulas, False, constants, wrt, where=asked.where)
+    ask = agrad.cli.data.request.Asked(formulas, False, constants, wrt, where=asked.where, units=asked.units)
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
         work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
@@ -230,26 +235,20 @@ def _sections(
     ]
 
 
-def _without_start(name: str, start: list[str], asked: Sequence[str]) -> Wrong:
-    """The error for `--over a,b`, with the line in which each begins at 1."""
-    line, given = Line.typed(), ",".join(one if "=" in one else f"{one}=1" for one in start)
-    is_one = len(asked) == 1 and asked[0] in line.words
-    fixes = [line.changed({line.words.index(asked[0]): [given]})] if is_one else []
-    return Wrong(f"--over: {name} has no number to start from", *fixes)
-
-
 def _incomplete(model: str, measured: str | None, asked: Asked) -> Wrong:
     """The error for a line without --y or --over, with those parameters that neither the file nor the line names."""
     known = [word.partition("=")[0] for word in (*asked.given, *asked.reading.renamed)]
     columns: Sequence[str] = ()
     with suppress(AgradError, OSError, ValueError):
-        files = agrad.cli.data.parts.inputs(path := asked.words[1])
-        columns = opened(path, vars(asked.reading), None, files).names
+        stream = sys.stdin.buffer if (path := asked.words[1]) == "-" and not sys.stdin.isatty() else None
+        files = agrad.cli.data.parts.inputs(path) if path != "-" else ()
+        columns = opened(path, vars(asked.reading), stream, files).names
+        columns = [*map(name_of, columns)] if asked.units else columns
     if measured is None:
         left = [name for name in columns if name.isidentifier() and name not in (*open_names(model), *known)]
         return Wrong("missing option --y: what was measured", again("--y", [*left, "y"][0]))
     unknown = [name for name in open_names(model) if name not in (*known, *columns)]
     if not unknown:
         return Wrong(f"{model} has no parameters: each of its names is a column, or has a value")
-    starts = ",".join(f"{name}=1" for name in unknown)
+    starts = ",".join(unknown if asked.units else [f"{name}=1" for name in unknown])
     return Wrong("missing option --over: the parameters, with values to start from", again("--over", starts))

@@ -17,7 +17,16 @@ import click
 import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments.expression import constants_option, listed, texts_by_name, wrt_option
-from agrad.cli.arguments.options import Cluster, Reading, TableCommand, opened, require_readable, split, where
+from agrad.cli.arguments.options import (
+    Cluster,
+    Reading,
+    TableCommand,
+    opened,
+    require_readable,
+    split,
+    units_option,
+    where,
+)
 from agrad.cli.main import Wrong, again, end_in, limit_memory, shown_name, typed
 from agrad.cli.output import note
 from agrad.cli.terminal import handled, shown
@@ -55,9 +64,7 @@ class Asked(arguments.Options):
         "--u", "NAME=U", "The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated."
     )
     reading: Reading = arguments.group(Reading)
-    units: bool = arguments.flag(
-        "--units", "Columns have the units at the ends of their names, as speed (m/s), mass [kg]: speed*mass."
-    )
+    units: bool = units_option
     expressions: tuple[str, ...] = arguments.many(
         "-e", "NAME=EXPR", "A formula, and the column for it. May be repeated."
     )

@@ -6,8 +6,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
+from agrad.cli.arguments import Line
 from agrad.cli.arguments.expression import noted
 from agrad.cli.data.job import Job
 from agrad.cli.data.parts import Part
@@ -19,15 +21,20 @@ from agrad.engine.compile.registry import AUTO
 from agrad.engine.data.tables import Piece, Wanted
 from agrad.engine.errors import AgradError, Hint, UnknownName
 from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
-from agrad.engine.ops.solvers.fit_quality import derivatives, of_points
-from agrad.engine.ops.solvers.least_squares import Fit, Within, fit
+from agrad.engine.ops.solvers.fit_quality import derivatives, of_points, units_of
+from agrad.engine.ops.solvers.fitting import is_linear
+from agrad.engine.ops.solvers.least_squares import Fit, fit
 from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
+from agrad.engine.units.quantity import unit_of
+from agrad.engine.units.scale import Scale
 from agrad.engine.values import Array, np
-from agrad.grammar.commands.fitting import Typed, leaves_of, loss_of, require_ends, with_tied
+from agrad.grammar.commands.fit_units import Given, Scales, scales_of, without_zero
+from agrad.grammar.commands.fitting import Typed, leaves_of, loss_of, middle_of, with_tied, within_of
 from agrad.grammar.commands.plot.command import Drawn, of_sets
 from agrad.grammar.files import replacing
 from agrad.grammar.results import Plot
+from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.session.rowwise import Rowwise
 
 _DRAWN = 2000  # rows at most, of a file
@@ -73,34 +80,54 @@ class FitBench(Bench):
         for session in (self.sessions.first, *self.bends):
             for name, value in wishes.start.items():
                 with noted(f"{name}={value}"):
-                    session.give(name, value)
+                    session.give(name, value or "1")
             session.tie(wishes.tied)
-        model = self.sessions.first
-        self.start = [model.number(name, "fit", f"--over {name}") for name in self.names]
-        beyond = None if wishes.beyond is None else _number("--beyond", wishes.beyond)
-        loss = loss_of(wishes.loss, beyond, SIGMA in work.ask.formulas, TYPED)
-        self.within = Within.of([self._ends(name) for name in self.names], loss)
+        self.given, self.bounds, self.starts = dict[str, list[Given]](), dict[str, tuple[float, float]](), {}
+        for name in self.names:
+            self.given[name], self.bounds[name], self.starts[name] = self._place(name)
+        text = wishes.beyond
+        with noted("--beyond"):
+            self.beyond = None if text is None else Given.read("--beyond is", text, _in("--beyond"))
+        every = [*chain.from_iterable(self.given.values()), *filter(None, [self.beyond])]
+        work.ask.units = work.ask.units or any(unit_of(one.value) is not None for one in every)
 
-    def _ends(self, name: str) -> tuple[float, float]:
-        """The bounds of a parameter. Raises AgradError or click.UsageError."""
-        if name not in self.wishes.bounds:
-            return -np.inf, np.inf
-        first, _, last = self.wishes.bounds[name].partition("..")
-        if not (first and last):
-            fix = again("--bounds", f"{name}={first or '-inf'}..{last or 'inf'}")
-            raise Wrong(f"--bounds: {name} has one end", fix)
-        low, high = (_number(f"--bounds {name}={first}..{last}", end) for end in (first, last))
-        turned = partial(again, "--bounds", f"{name}={last}..{first}")
-        require_ends(name, low, high, TYPED, turned, f"-D {name}={first} instead of --over holds it")
-        return low, high
+    def started(self, texts: Mapping[str, str]) -> str:
+        """The command line with other starts."""
+        every, line = {**self.wishes.start, **texts}, Line.typed()
+        given = ",".join(f"{name}={text}" if text else name for name, text in every.items())
+        first, *more = [place for place, word in enumerate(line.words) if word.split("=")[0] == "--over"]
+        values = [place + 1 for place in (first, *more) if line.words[place] == "--over"]
+        return line.changed({**dict.fromkeys([*more, *values], ()), first: ("--over", given)})
+
+    def _place(self, name: str) -> tuple[list[Given], tuple[float, float], float | None]:
+        """What says where a parameter begins and ends, its bounds, and the number to start from, in SI units.
+
+        Raises AgradError or click.UsageError.
+        """
+        text, ends, bounds, start = self.wishes.start[name], list[Given](), (-np.inf, np.inf), None
+        if name in self.wishes.bounds:
+            first, _, last = self.wishes.bounds[name].partition("..")
+            if not (first and last):
+                fix = again("--bounds", f"{name}={first or '-inf'}..{last or 'inf'}")
+                raise Wrong(f"--bounds: {name} has one end", fix)
+            said, change = f"{name} is bounded by", _in("--bounds", name)
+            with noted(f"--bounds {name}={first}..{last}"):
+                ends.append(Given.read(said, first, lambda new: change(f"{new}..{last}")))
+                ends.append(Given.read(said, last, lambda new: change(f"{first}..{new}")))
+            low, high = bounds = ends[0].number(), ends[1].number()
+            held, turned = f"-D {name}={first} instead of --over holds it", partial(change, f"{last}..{first}")
+            start = middle_of(name, low, high, TYPED, turned, held)
+        if text:
+            value, change = self.sessions.first.names[name], lambda new: self.started({name: new})
+            ends.insert(0, Given.read(f"{name} starts at", text, change, value))
+            start = ends[0].number()
+        return ends, bounds, start
 
     def prepare(self) -> None:
         """Open the input. Raises AgradError."""
         self.table, ask = self.work.open(), self.work.ask
         where, named = self.sessions.where, self.sessions.values
-        self.tied(dict(zip(self.names, self.start, strict=True)))
-        for session in [*named.values(), *self.bends, *([where] if where is not None else [])]:
-            session.name_columns(self.table.quoted())
+        self.sessions.measured(self.table, [*named.values(), *self.bends, *([where] if where is not None else [])])
         self.others = {title: RowFormula(self.table, one, "") for title, one in named.items() if title != MODEL}
         self.model, *self.bent = [RowFormula(self.table, one, "", ask) for one in (self.sessions.first, *self.bends)]
         self.formulas = [self.model, *self.others.values(), *self.bent]
@@ -109,6 +136,59 @@ class FitBench(Bench):
         self.wanted = Wanted(list(dict.fromkeys(column for formula in every for column in formula.columns)))
         for formula in every:
             formula.begin(lambda: self.work.backend, self.threads, False)
+
+    def compile(self) -> None:
+        """Find the units of all numbers, and compile the expressions for the example, if there is one."""
+        scales, has_sigma, beyond = self._scales(), SIGMA in self.others, None
+        unit = None if has_sigma else scales.measured[0]
+        if self.beyond is not None:
+            beyond = float(scales.option(self.beyond, unit))
+        loss = loss_of(self.wishes.loss, beyond, has_sigma, TYPED, lambda: Scale(unit).told(0.1))
+        if None in self.starts.values() and loss is None and not self.uncertain and self._is_linear():
+            self.starts = {name: 0.0 if x is None else x for name, x in self.starts.items()}
+        self.start, within = within_of(self.starts, self.bounds, scales, self.started)
+        self.within = within._replace(loss=loss)
+        units = zip(self.names, self.start, scales.parameters, strict=True)
+        self.tied({name: Scale(unit).of(x) for name, x, unit in units})
+        self.at(np.array(self.start))
+        super().compile()
+
+    def _scales(self) -> Scales:
+        """The units of the parameters and of what was measured, which all rows have. Raises AgradError."""
+        texts, named, model = self.work.ask.formulas, self.sessions.values, self.model.session
+        row = self._row(self.model)
+        values = {title: as_array(named[title].value(self._row(one))) for title, one in self.others.items()}
+
+        def of_model(*xs: Any) -> Any:
+            return as_array(model.value(row, dict(zip(self.names, xs, strict=True))))
+
+        def given(title: str, said: str, change: Callable[[str], str]) -> Given:
+            beside = model.expression if title == MEASURED else None
+            return Given(f"{said} is", values[title], named[title].expression, change, beside)
+
+        measured = given(MEASURED, texts[MEASURED], partial(Line.typed().edited, texts[MEASURED]))
+        used = [model.scales[name].unit for name in row if name in model.scales]
+        scales = scales_of([of_model], self.starts, [measured], self.given, used)
+        units = dict(zip(self.names, map(Scale, scales.parameters), strict=True))
+        for session in (model, *self.bends):
+            session.scales |= units
+            session.result = scales.scale(scales.measured[0])
+        named[MEASURED].result = scales.scale(scales.measured[0])
+        for title in values.keys() - {MEASURED}:  # differences, also of a scale such as °C
+            option, _, name = title.partition(" ")
+            unit = without_zero(model.scales.get(name, Scale()).unit) if name else scales.measured[0]
+            named[title].result = scales.scale(unit, given(title, title, _in(option, name)))
+        return scales
+
+    def _row(self, formula: RowFormula) -> dict[str, float]:
+        """The numbers of the example for a formula."""
+        return {name: self.work.example.get(spelled, 1.0) for name, spelled in formula.used.items()}
+
+    def _is_linear(self) -> bool:
+        """Whether the model is a linear function of the parameters, whatever else it is a function of."""
+        row, count = self._row(self.model), len(self.names)
+        names = [*self.names, *row]
+        return is_linear(partial(_called, self.model.session, names), [*[1.0] * count, *row.values()], count)
 
     def tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What parameters give. Raises AgradError."""
@@ -176,7 +256,8 @@ class FitBench(Bench):
         order, name = np.argsort(x, kind="stable"), measured if step == 1 else f"{measured}, 1 row of {step}"
         bars = u.tolist() if SIGMA in self.others else ()
         curve = predicted[order], half[order]
-        return of_sets([Drawn(name, model, axis, x, y, bars, residuals, x[order], *curve)])
+        unit = self.sessions.values[MEASURED].result.named("")
+        return of_sets([Drawn(name, model, axis, x, y, bars, residuals, x[order], *curve, unit)])
 
     def at(self, p: Any) -> None:
         """Take these parameters for the next rows."""
@@ -253,13 +334,13 @@ def _table(formula: RowFormula, piece: Piece) -> Array:
     return np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
 
 
-def _number(what: str, text: str) -> float:
-    """The number that a text is. Raises AgradError."""
-    session = Rowwise()
-    session.read("value")
-    with noted(what):
-        session.give("value", text)
-    return session.number("value", "fit", what)
+def _called(session: Rowwise, names: Sequence[str], *values: Any) -> Any:
+    return session.row(names, values)
+
+
+def _in(option: str, name: str = "") -> Callable[[str], str]:
+    """The command line with another text in an option, behind NAME= if it has a name."""
+    return lambda text: again(option, f"{name}={text}" if name else text)
 
 
 class Fitted:
@@ -273,7 +354,8 @@ class Fitted:
         nothing = np.zeros((len(found.names) + 1, 0))
         self.results = list(self.points(nothing, np.zeros(0), 1.0))
         self.paths = {name: (name,) for name in self.results}
-        self.heads = lambda: {name: name for name in self.results}
+        of = units_of(found)
+        self.heads = lambda: {name: Scale(of.get(name)).named(name) for name in self.results}
         self.columns, self.evaluation = bench.wanted.numbers, bench.model.evaluation
         self.evaluations = [formula.evaluation for formula in bench.formulas]
         bench.at(found.values)

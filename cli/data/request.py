@@ -7,19 +7,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations_with_replacement, product
 from typing import Any
 
 import click
 
+from agrad.cli.arguments import Line
 from agrad.cli.arguments.expression import noted
 from agrad.cli.data.writers import BINARY
 from agrad.cli.main import typed
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.core.graph import Units
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
-from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
+from agrad.engine.errors import AgradError, BadEntry, Hint, Instead, NamedColumns, OtherForm, UnknownColumn
 from agrad.engine.units.scale import Scale
 from agrad.engine.units.unit import name_of, of_header
 from agrad.engine.values import np
@@ -103,6 +104,18 @@ class Sessions:
                 session.give(name, value)
         return session
 
+    def measured(self, table: Any, sessions: Sequence[Any]) -> bool:
+        """Let sessions have the columns of a table; whether these have units."""
+        names = {*table.known(), *map(name_of, table.names)}
+        found = self.ask.units is not None and any([self.ask.units, *[one.is_measured(names) for one in sessions]])
+        if found:
+            table.measured()
+            Units.exist = True
+        for session in sessions:
+            session.measured = found
+            session.name_columns(table.quoted())
+        return found
+
     def formulas(
         self,
         table: Any,
@@ -123,17 +136,8 @@ class Sessions:
         for session in everyone:
             session.whole_columns(ask.whole, calls)
         inner = [self._given(session) for _, session in calls.values()]
-        each = [*everyone, *inner, *([self.where] if self.where else [])]
-        names = {*table.known(), *map(name_of, table.names)}
-        if ask.units is not None and any([ask.units, *[session.is_measured(names) for session in each]]):
-            if calls:
-                raise AgradError("unit", "--whole takes numbers without units")
-            table.measured()
-            Units.exist = True
-            for session in each:
-                session.measured = True
-        for session in each:
-            session.name_columns(table.quoted())
+        if self.measured(table, [*everyone, *inner, *([self.where] if self.where else [])]) and calls:
+            raise AgradError("unit", "--whole takes numbers without units")
         where = RowFormula(table, self.where, "where") if self.where is not None else None
         of_columns = {text: (name, RowFormula(table, inside, text)) for text, (name, inside) in calls.items()}
         for formula in [*(one for _, one in of_columns.values()), *([where] if where else [])]:
@@ -358,6 +362,9 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
         yield
     except AgradError as problem:
         facts = problem.facts
+        if isinstance(facts, Instead) and isinstance(problem.at, Span):
+            edited = partial(Line.typed().edited, problem.at.source.text)
+            problem.fixes = [fix if isinstance(fix, Hint) else edited(fix) for fix in problem.fixes]
         if fixes := _of_form(facts, typed, command_line):
             problem.fixes = fixes
         elif data is not None and problem.row and "--on-error" not in typed:
@@ -367,7 +374,7 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
         elif isinstance(facts, UnknownColumn):
             columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
             fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
-            if data is not None and "--units" not in typed and facts.name in map(name_of, columns):
+            if "--units" not in typed and facts.name in map(name_of, columns):
                 fixes.insert(0, command_line(*typed, "--units"))
             is_measured = facts.name in [word.partition("~")[0].strip() for word in typed]
             if data is None and not (facts.nameless or fixes or is_measured or suggest(facts.name, facts.columns)):

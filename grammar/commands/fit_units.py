@@ -6,19 +6,26 @@ zero: what was measured in °C is in K.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
+from agrad.engine.core.arguments import number_of
 from agrad.engine.core.graph import Units
-from agrad.engine.errors import AgradError, Instead, Label
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Label
 from agrad.engine.program.trace import traced
 from agrad.engine.units.function import Function
 from agrad.engine.units.infer import Quantity
-from agrad.engine.units.quantity import scaled, unit_of
+from agrad.engine.units.quantity import ONE, scaled, unit_of
+from agrad.engine.units.scale import Scale
 from agrad.engine.units.unit import Powers, Unit, named, si, times
-from agrad.grammar.commands.registry import Call
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.session.rowwise import Rowwise
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.parser import parse_expression
 
 
 class Scales(NamedTuple):
@@ -47,93 +54,118 @@ class Scales(NamedTuple):
         """A number in SI units, with the unit of another value."""
         return x if self.known is None else self.known.of(x, self.known.work.quantity(value))
 
-    def option(self, call: Call, word: str, value: Any, unit: Unit | None, power: int = 1) -> Any:
+    def option(self, given: Given, unit: Unit | None, power: int = 1) -> Any:
         """The numbers of the value of an option, in a power of a unit. Raises AgradError of kind `unit`."""
+        return scaled(given.number() - float(self.zero(given, unit, power)), unit, power)
+
+    def scale(self, unit: Unit | None, given: Given | None = None) -> Scale:
+        """That of numbers in a unit; of a difference that is given, also in one such as °C. Raises AgradError."""
+        unit = unit or ONE
+        return Scale(unit if given is None else unit._replace(zero=self.zero(given, unit) / unit.factor or None))
+
+    def zero(self, given: Given, unit: Unit | None, power: int = 1) -> Fraction:
+        """Where the scale that a difference is given in begins, such as °C, in SI units. Raises AgradError."""
         if self.known is None:
-            return value
-        wanted = Quantity(times((_dim(unit), power)), None, {})
-        shown = _required(call, self.known, wanted, f"{word} is", call.options[word], call.option(word)).shown
-        if shown is not None and shown.zero:  # a difference, also of a scale such as °C
-            value = value - float(shown.zero * shown.factor)
-        return scaled(value, unit, power)
+            return Fraction(0)
+        shown = required(self.known, Quantity(times((_dim(unit), power)), None, {}), given).shown
+        return (shown.zero or 0) * shown.factor if shown is not None else Fraction(0)
+
+
+class Given(NamedTuple):
+    """A value that a fit is given: the words before it in an error, and how it is written, or the command if it is not.
+
+    `changed`: what was typed, with another text in its place; `beside`: how that is written which it has to agree with.
+    """
+
+    said: str
+    value: Any
+    written: ast.Expr | ast.Command
+    changed: Callable[[str], str]
+    beside: ast.Expr | None = None
+
+    @classmethod
+    def read(cls, said: str, text: str, changed: Callable[[str], str], value: Any = None) -> Given:
+        """A number in a text, which may have been read. Raises AgradError."""
+        value = Rowwise(True).evaluate(text, is_given=True) if value is None else value
+        number_of("fit", said.partition(" ")[0], value, True)
+        return cls(said, as_array(value), parse_expression(Source("expression", text)), changed)
+
+    def number(self) -> Any:
+        """Its number, or an array, in SI units, without its graph."""
+        return self.value.value if isinstance(self.value, Tensor) else self.value
 
 
 def _dim(unit: Unit | None) -> Powers:
     return {} if unit is None else unit.dim
 
 
-def scales_of(call: Call, asked: Any, starts: Mapping[str, Any], used: Sequence[Any]) -> Scales:
+def scales_of(
+    models: Sequence[Callable[..., Any]],
+    starts: Mapping[str, Any],
+    measured: Sequence[Given],
+    given: Mapping[str, Sequence[Given]],
+    used: Sequence[Unit | None],
+) -> Scales:
     """The units of a fit that is asked for. Raises AgradError of kind `unit` where no units fit.
 
-    `starts`: numbers for the parameters, None for any. Where neither a start nor a bound says the unit of a parameter,
-    it is that of what was measured, or of what is `used` by the models, or else the one of SI.
+    `starts`: numbers for the parameters, None for any; `given`: where each begins, and its bounds. Where none of these
+    says the unit of a parameter, it is that of what was measured, or of what is `used` by the models, or else the one
+    of SI.
     """
     if not Units.exist:
-        return Scales([None] * len(starts), [None] * len(asked.models))
+        return Scales([None] * len(starts), [None] * len(models))
     known, examples = Function(*[[] for _ in starts]), [1.0 if x is None else x for x in starts.values()]
 
-    def called(*xs: Any) -> Any:
+    def called(model: Callable[..., Any], *xs: Any) -> Any:
         with known.given(xs):
-            value = as_array(model(*asked.every(xs)))
+            value = model(*xs)
         known.infer(value)
         return value
 
-    for place, y in enumerate(asked.measured):
-        model, beside, written = asked.models[place], call.operand(2 * place), call.operand(2 * place + 1)
-        with traced(called, examples, names=[*starts], has_units=True):
-            _required(call, known, known.result, f"{written.span.text} is", y, written, beside)
-    given = [_shown(call, known, name, of) for name, of in zip(starts, known.arguments, strict=True)]
+    for model, y in zip(models, measured, strict=True):
+        with traced(partial(called, model), examples, names=[*starts], has_units=True):
+            required(known, known.result, y)
+    shown = [_shown(known, of, given[name]) for name, of in zip(starts, known.arguments, strict=True)]
     for of in known.arguments:
         known.work.equal(of.dim, {})  # of what nothing determines
-    measured = [_without_zero(unit_of(y, known.work)) for y in asked.measured]
-    usual = [unit for unit in (*measured, *map(_without_zero, map(unit_of, used))) if unit is not None]
+    units = [without_zero(unit_of(y.value, known.work)) for y in measured]
+    usual = [unit for unit in (*units, *map(without_zero, used)) if unit is not None]
     dims = [known.work.solid(of) for of in known.arguments]
     same = [next((unit for unit in usual if unit.dim == dim), si(dim)) if dim else None for dim in dims]
-    scales = Scales([one or other for one, other in zip(given, same, strict=True)], measured, known)
-    return scales if scales.is_mixed else scales._replace(measured=measured[:1] * len(measured))
+    scales = Scales([one or other for one, other in zip(shown, same, strict=True)], units, known)
+    return scales if scales.is_mixed else scales._replace(measured=units[:1] * len(units))
 
 
-def _without_zero(unit: Unit | None) -> Unit | None:
+def without_zero(unit: Unit | None) -> Unit | None:
+    """A unit, or the one of SI for a scale such as °C."""
     return si(unit.dim) if unit is not None and unit.zero is not None else unit
 
 
-def _shown(call: Call, known: Function, name: str, of: Quantity) -> Unit | None:
+def _shown(known: Function, of: Quantity, given: Sequence[Given]) -> Unit | None:
     """The unit that a parameter begins in, or is bounded in. Raises AgradError of kind `unit` for any other one."""
-    value, pair = call.options.get(f"from {name}", call.names.get(name)), call.option(f"in {name}")
-    given = [] if value is None else [(f"{name} starts at", value, call.option(f"from {name}"))]
-    if isinstance(pair, ast.Tuple):
-        ends = zip(call.options[f"in {name}"], pair.items, strict=True)
-        given += [(f"{name} is bounded by", end, written) for end, written in ends]
     for one in given:
-        _required(call, known, of, *one)
-    found = (_without_zero(unit_of(as_array(value), known.work)) for _, value, _ in given)
+        required(known, of, one)
+    found = (without_zero(unit_of(one.value, known.work)) for one in given)
     return next((unit for unit in found if unit is not None), None)
 
 
-def _required(
-    call: Call, known: Function, wanted: Quantity, said: str, value: Any, written: Any, beside: Any = None
-) -> Quantity:
-    """What is known of a value. Raises AgradError of kind `unit` where it has not the dimension that is wanted.
-
-    `said`: the words before it in the error; `written`: how it is written, None of what a parameter is now; `beside`:
-    how that is written which it has to agree with.
-    """
-    work, found = known.work, known.work.quantity(as_array(value))
+def required(known: Function, wanted: Quantity, given: Given) -> Quantity:
+    """What is known of a value. Raises AgradError of kind `unit` where it has not the dimension that is wanted."""
+    work, written, beside = known.work, given.written, given.beside
+    found = work.quantity(given.value)
     if work.alike(found, wanted):
         return found
     own, other = (work.solid(one) for one in (found, wanted))
-    message, unit = f"fit: {said} {named(own)}, not {named(other)}", si(other).text
-    if written is None:
-        raise call.wrong("unit", message, started(call, {said.partition(" ")[0]: f"1 {unit}".rstrip()}))
+    unit = si(other).text
     labels = [Label(written.span)] + ([Label(beside.span, work.text(wanted))] if beside is not None else [])
-    facts = Instead(written.span.text, (_in_unit(written, own, unit),))
-    problem = AgradError("unit", message, labels=labels, facts=facts)
-    problem.at = written.span
-    raise problem
+    fix = given.changed(_in_unit(written, own, unit))
+    raise AgradError("unit", f"fit: {given.said} {named(own)}, not {named(other)}", labels=labels, fixes=[fix])
 
 
-def _in_unit(written: ast.Expr, own: Powers, unit: str) -> str:
+def _in_unit(written: ast.Expr | ast.Command, own: Powers, unit: str) -> str:
     """What is written, with its numbers in another unit."""
+    if isinstance(written, ast.Command):
+        return f"1 {unit}".rstrip()
     if isinstance(written, ast.Quantity):
         written, own = written.value, {}
     text = written.span.text
@@ -141,11 +173,3 @@ def _in_unit(written: ast.Expr, own: Powers, unit: str) -> str:
         return f"{text} {unit}".rstrip()
     text = text if isinstance(written, ast.Name) else f"({text})"
     return text + f"/(1 {si(own).text})" * bool(own) + f"*(1 {unit})" * bool(unit)
-
-
-def started(call: Call, texts: Mapping[str, str]) -> str:
-    """The command with more starts."""
-    typed, span = call.node.span.text, call.node.span
-    given = [one.span.end - span.start for word, one in call.node.options if one and word.startswith("from ")]
-    end, more = max(given, default=len(typed)), ", ".join(f"{name}={text}" for name, text in texts.items())
-    return f"{typed[:end]}{',' if given else ' from'} {more}{typed[end:]}"

@@ -25,14 +25,14 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.solvers import fit_quality
 from agrad.engine.ops.solvers.errors_in_x import METHODS
-from agrad.engine.ops.solvers.fitting import Data, Errors, together
+from agrad.engine.ops.solvers.fitting import Data, Errors, is_linear, together
 from agrad.engine.ops.solvers.least_squares import Fit, Within, with_unit
 from agrad.engine.ops.solvers.losses import LOSSES, Loss
 from agrad.engine.ops.tables import Table
 from agrad.engine.units.quantity import in_unit, of_unit, over_unit, scaled, unit_of
 from agrad.engine.units.unit import Unit
 from agrad.engine.values import Array, coerce, format_number, np, shape_of, size_of
-from agrad.grammar.commands.fit_units import Scales, scales_of, started
+from agrad.grammar.commands.fit_units import Given, Scales, scales_of
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command
 from agrad.grammar.commands.solving import TIED, plain
@@ -40,7 +40,7 @@ from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Estimated, Noted
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array
-from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, loads, replaced
+from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, Tuple, loads, replaced
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import List
@@ -147,6 +147,35 @@ def _plain(x: Any) -> Any:
     return x.value if isinstance(x, Tensor) else np.asarray(x)
 
 
+def _given(call: Call, said: str, value: Any, written: Expr | None, beside: Expr | None = None) -> Given:
+    """A value of a command, written in it, or else what the parameter is now that the words in an error begin with."""
+    if written is None:
+        return Given(said, as_array(value), call.node, lambda text: started(call, {said.partition(" ")[0]: text}))
+    return Given(said, as_array(value), written, partial(corrected, written.span), beside)
+
+
+def _scales(call: Call, asked: Asked, starts: Mapping[str, Any], used: Sequence[Any]) -> Scales:
+    """The units of the fit. Raises AgradError of kind `unit`."""
+    pairs = zip(call.node.operands[::2], call.node.operands[1::2], asked.measured, strict=False)
+    measured = [_given(call, f"{one.span.text} is", y, one, model) for model, one, y in pairs]
+    given = dict[str, list[Given]]()
+    for name in starts:
+        value, pair = call.options.get(f"from {name}", call.names.get(name)), call.option(f"in {name}")
+        start = _given(call, f"{name} starts at", value, call.option(f"from {name}"))
+        ends: Any = zip(call.options[f"in {name}"], pair.items, strict=True) if isinstance(pair, Tuple) else ()
+        given[name] = [start] * (value is not None) + [_given(call, f"{name} is bounded by", *end) for end in ends]
+    models = [lambda *xs, model=model: as_array(model(*asked.every(xs))) for model in asked.models]
+    return scales_of(models, starts, measured, given, [*map(unit_of, used)])
+
+
+def started(call: Call, texts: Mapping[str, str]) -> str:
+    """The command with more starts."""
+    typed, span = call.node.span.text, call.node.span
+    given = [one.span.end - span.start for word, one in call.node.options if one and word.startswith("from ")]
+    end, more = max(given, default=len(typed)), ", ".join(f"{name}={text}" for name, text in texts.items())
+    return f"{typed[:end]}{',' if given else ' from'} {more}{typed[end:]}"
+
+
 @command(
     changes="session",
     operands=EXPRESSION,
@@ -185,11 +214,14 @@ def _fit(session: Session, call: Call) -> None:
     for part in parts:
         _require_all(call, part)
     used = [as_array(x) for part in parts for x in part.used.values() if isinstance(x, Tensor | List)]
-    scales = scales_of(call, asked, starts, used)
-    first, within = _within(call, starts, bounds, scales)
-    shapes = [shape_of(value) for value in starts.values()]
+    scales = _scales(call, asked, starts, used)
+    shapes = [() if value is None else shape_of(value) for value in starts.values()]
     every = [f"{name}{one}" for name, shape in zip(asked.names, shapes, strict=True) for one in _indices(shape)]
     columns, data = _data(call, asked, parts, shapes, scales)
+    is_open = any(value is None for value in starts.values()) and "loss" not in call.options and not columns
+    if is_open and all(is_linear(one.model, [1.0] * len(every)) for one in data):
+        starts = {name: 0.0 if value is None else value for name, value in starts.items()}
+    first, within = within_of(starts, bounds, scales, partial(started, call))
     try:
         found = together(data, every, first, within._replace(loss=_loss(call, data, every, first, scales)))
         if found.problem:
@@ -366,13 +398,17 @@ def loss_of(
     return Loss(name, scale)
 
 
-def require_ends(name: str, low: float, high: float, typed: Typed, turned: Callable[[], str], held: str) -> None:
-    """Refuse bounds that end before they begin: a fix turns them, or a hint says what holds a parameter."""
+def middle_of(name: str, low: float, high: float, typed: Typed, turned: Callable[[], str], held: str) -> float | None:
+    """The middle of bounds, None where one is infinite.
+
+    Refuses those that end before they begin: a fix turns them, or a hint says what holds a parameter.
+    """
     if not low < high:
         if low != low or high != high:
             raise typed.wrong(f"fit: the bounds of {name} are numbers, -inf or inf, and not nan")
         fix = turned() if high < low else Hint(held)
         raise typed.wrong(f"fit: the bounds of {name} end before they begin", fix)
+    return (low + high) / 2 if isfinite(low) and isfinite(high) else None
 
 
 def _typed(call: Call) -> Typed:
@@ -392,7 +428,9 @@ def _loss(
 
     name = call.choice("loss", "huber") if "loss" in call.options else None
     beyond = number_of("fit", "beyond", call.options["beyond"], True) if "beyond" in call.options else None
-    beyond = None if beyond is None else scales.option(call, "beyond", beyond, unit)
+    if beyond is not None:
+        given = _given(call, "beyond is", call.options["beyond"], call.option("beyond"))
+        beyond = float(scales.option(given, unit))
     return loss_of(name, beyond, data[0].sigma is not None, _typed(call), likely)
 
 
@@ -435,28 +473,31 @@ def _starts(call: Call, names: Sequence[str]) -> tuple[dict[str, Any], dict[str,
 
         kept = pair and pair.items[0].span.text
         held = f"{name} = {kept} before the fit keeps it, without {name} after over"
-        require_ends(name, low, high, _typed(call), turned, held)
+        middle = middle_of(name, low, high, _typed(call), turned, held)
         value = call.options.get(f"from {name}", call.names.get(name))
         start = None if value is None else plain(call, name, value)
         if start is None or len(shape_of(start)) > 1:
-            start = (low + high) / 2 if isfinite(low) and isfinite(high) else None
+            start = middle
         elif f"from {name}" not in call.options:  # the present value may be outside
             start = np.clip(start, low, high) if shape_of(start) else min(max(float(start), low), high)
         starts[name], bounds[name] = start, (low, high)
     return starts, bounds
 
 
-def _within(
-    call: Call, starts: Mapping[str, Any], bounds: Mapping[str, tuple[float, float]], scales: Scales
+def within_of(
+    starts: Mapping[str, Any],
+    bounds: Mapping[str, tuple[float, float]],
+    scales: Scales,
+    started: Callable[[Mapping[str, str]], str],
 ) -> tuple[list[float], Within]:
     """Where the search begins and its bounds, for each entry of the parameters in its unit.
 
-    Raises AgradError of kind `name` where a parameter has no start.
+    Raises AgradError of kind `name` where a parameter has no start: `started` gives the line with some.
     """
     of = dict(zip(starts, scales.parameters, strict=True))
     if missing := {name: with_unit("1", of[name]) for name, start in starts.items() if start is None}:
         message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
-        raise AgradError("name", message, fixes=[started(call, missing)])
+        raise AgradError("name", message, fixes=[started(missing)])
     counts = {name: size_of(shape_of(start)) for name, start in starts.items()}
     each = [name for name, count in counts.items() for _ in range(count)]
     first = [x for name, start in starts.items() for x in np.ravel(in_unit(start, of[name])).tolist()]
@@ -474,13 +515,13 @@ def _sigmas(call: Call, measured: Sequence[Tensor], scales: Scales) -> list[Any]
         message = "fit: squares of residuals of different units have no sum without the uncertainties of each set"
         raise call.wrong("unit", message, Hint("y = normal(y, s)   before gives y uncertainties"))
     if "sigma" in call.options:
-        given = plain(call, "sigma", call.options["sigma"])
-        power = len(shape_of(given))
+        power = len(shape_of(plain(call, "sigma", call.options["sigma"])))
         if len(measured) > 1 and power > 0:
             raise call.wrong(
                 "shape", "fit: of several sets of data, sigma is one number", Hint("y = normal(y, s)   before")
             )
-        return [scales.option(call, "sigma", given, unit, max(power, 1)) for unit in scales.measured]
+        given = _given(call, "sigma is", call.options["sigma"], call.option("sigma"))
+        return [scales.option(given, unit, max(power, 1)) for unit in scales.measured]
     if len(measured) > 1:
         sums = [over_unit(OPS["sum"].call(y), unit) for y, unit in zip(measured, scales.measured, strict=True)]
         known = [(x, u) for x in sums if (u := uncertainty(x))]

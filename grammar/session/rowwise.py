@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from agrad.engine.compile import compile as compiled
 from agrad.engine.compile.registry import NATIVE, load
-from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import Signature
@@ -222,10 +222,6 @@ class Rowwise(Session):
             self.numbers[name] = number
         self.values[name] = value
 
-    def number(self, name: str, command: str, what: str) -> float:
-        """The number that a name was given. Raises AgradError of kind `type`, which says what of which command."""
-        return number_of(command, what, self.names[name])
-
     def columns(self, known: Collection[str], wrt: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
         """The columns that the expression uses or is differentiated by, in order, and the place of each in it.
 
@@ -246,21 +242,11 @@ class Rowwise(Session):
     def row(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """The value for one row. Raises AgradError."""
         given = dict(zip(names, values, strict=True))
-        self.names.update(given)
+        value = self.value(given)
         if self.measured:
-            self.names.update({name: self.scales.get(name, _NUMBER).of(x, name) for name, x in given.items()})
-        if self.draws:
-            self._draw_again()
-        self.machine.in_row = True
-        try:
-            value = settled(self.machine.run(self.code))
-            value = float(value) if isinstance(value, bool) else value  # of a comparison of constants
-            if self.measured:
-                value = self.result.numbers(value)
-            if self.by:
-                value = self._slope(value, given[self.by])
-        finally:
-            self.machine.in_row = False
+            value = self.result.numbers(value)
+        if self.by:
+            value = self._slope(value, given[self.by])
         is_array = isinstance(value, Tensor) and value.shape
         if is_array or not isinstance(value, float | Tensor):
             what = f"an array of shape {format_shape(value.shape)}" if is_array else describe(value)
@@ -268,6 +254,21 @@ class Rowwise(Session):
             message = f"a row must have one number as its value, and this is {what}"
             raise AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=EveryRow())
         return value
+
+    def value(self, given: Mapping[str, Any], unknown: Mapping[str, Any] = MappingProxyType({})) -> Any:
+        """The value for numbers of columns in their units, and others whose units are not known. Raises AgradError."""
+        current().place = None  # the numbers of a row are not made in the text of the last one
+        self.names.update({**given, **unknown})
+        if self.measured:
+            self.names.update({name: self.scales.get(name, _NUMBER).of(x, name) for name, x in given.items()})
+        if self.draws:
+            self._draw_again()
+        self.machine.in_row = True
+        try:
+            value = settled(self.machine.run(self.code))
+        finally:
+            self.machine.in_row = False
+        return float(value) if isinstance(value, bool) else value  # of a comparison of constants
 
     def _slope(self, value: Any, x: Any) -> Any:
         """The derivative of the value by what `by` names, with its graph; 0 where it does not depend on it."""

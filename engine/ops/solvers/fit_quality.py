@@ -125,7 +125,7 @@ class Told(NamedTuple):
         of = {name: unit.text for name, unit in (*units_of(self.found).items(), *names) if unit is not None}
         return {
             **({"statistics": self.found.statistics()} if self.is_alone else self.found.fields()),
-            **({"units": of} if of and self.is_alone else {}),
+            **({"units": of} if of and (self.is_alone or has_points) else {}),
             **({"coverage": self.coverage} if self.intervals or has_points else {}),
             **({"profile": dict(zip(self.found.names, self.intervals, strict=True))} if self.intervals else {}),
             **({"points": self.points()} if has_points else {}),

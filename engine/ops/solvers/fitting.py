@@ -17,6 +17,8 @@ from agrad.engine.compile.function import Compiled, again
 from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.core.context import current
+from agrad.engine.core.graph import collect
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.errors_in_x import at_true_values, of_variance
@@ -25,7 +27,7 @@ from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Bends, Covariance, Pieces, Total
 from agrad.engine.program.closed import settled
 from agrad.engine.program.ir import Program, key, optimised
-from agrad.engine.program.trace import as_graph, extract, inlined, traced
+from agrad.engine.program.trace import as_graph, extract, gradients, inlined, traced
 from agrad.engine.values import Array, format_number, format_shape, np, shape_of
 
 _PIECE = 131_072  # points at once: their table is some megabytes
@@ -74,6 +76,20 @@ def together(
     found = found._replace(pieces=pieces, bends=None if any(one.errors for one in several) else bends)
     is_even = not any(np.ndim(one.sigma) or one.errors or one.sigma != several[0].sigma for one in several)
     return of_linear(found) if is_even else found
+
+
+def is_linear(model: Callable[..., Any], values: Sequence[float], size: int | None = None) -> bool:
+    """Whether the derivatives of a model by its first arguments, as many as `size` says, depend on none of these.
+
+    That is seen in their graph, at some values: it is so for all values.
+    """
+    names = [f"x{place}" for place in range(len(values))]
+    with traced(model, values, names=names, has_units=True) as (results, xs):
+        program = optimised(extract(results, xs, names, current().guard))
+    with as_graph(program, list(values), range(len(values))) as (results, xs):
+        total = OPS["sum"].call(results[0]) if results[0].shape else results[0]
+        slopes = collect([slope.node for slope in gradients(total, xs[:size])])
+    return not program.checks and not {x.node for x in xs[:size]} & {*slopes}
 
 
 def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[Pieces, Bends, Total | None]:

@@ -213,7 +213,7 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
         (["-D", "a=5"], "--over and -D both have a", ""),
         (["--tied", "t=2*q", "--tied", "q=b"], "--tied: q is tied, and may be used only in what is tied after it", ""),
         (["--loss", "huber", "--beyond", "-1"], "--beyond is positive and finite, not -1", ""),
-        (["--sigma", "5 cm"], "d.csv has no column cm", ""),
+        (["--sigma", "5 cm"], "fit: --sigma is a length, not a number", "--sigma 5"),
         (["-o", "d.csv"], "d.csv holds the data, and the results would overwrite it", ""),
         (["--sigma-x", "t=-1", "--sigma", "1"], "--sigma-x t: an uncertainty is a number that is 0 or positive", ""),
     ],

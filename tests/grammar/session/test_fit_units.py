@@ -124,9 +124,40 @@ def test_both_sides_of_a_model_that_does_not_fit_are_named():
 def test_a_missing_start_is_asked_for_in_its_unit():
     session = Session()
     said(MINUTES, session)
-    problem = error("fit y ~ a*t + b over a, b", session)
-    assert problem.fixes == ["fit y ~ a*t + b over a, b from a=1 m/s, b=1 km"]
-    assert "a = 16.5 ± 2.4 m/s" in "\n".join(said(problem.fixes[0], session))
+    problem = error("fit y ~ a*exp(-t/k) + b over a, k, b", session)
+    assert problem.fixes == ["fit y ~ a*exp(-t/k) + b over a, k, b from a=1 km, k=1 min, b=1 km"]
+
+
+@each(
+    "model, over, columns, units",
+    [
+        ("a*t + b", "a, b", lambda t: [t, 1 + 0 * t], ["m/s", "km"]),
+        ("a*t + b*(t - 1 min)^2/(1 s)", "a, b in -9 m/s..9 m/s", lambda t: [t, (t - 60) ** 2], ["m/s", "m/s"]),
+        ("a/t + b*sqrt(t)", "a, b", lambda t: [1 / t, t**0.5], ["m·s", "m/s^(1/2)"]),
+        ("(1 km)*(a + b)/2 + b*(t/(1 min))*(2 km)", "a, b", lambda t: [500 + 0 * t, 500 + 2000 / 60 * t], []),
+        ("w[0]*t + w[1]*(1 min)", "w from w=[0, 0]", lambda t: [t, 60 + 0 * t], ["m/s"]),
+    ],
+)
+def test_a_linear_model_needs_no_start(model, over, columns, units):
+    session = Session()
+    said(f"{MINUTES}; fit y ~ {model} over {over}", session)
+    found = session.fit.parameters
+    assert [unit.text for unit in map(unit_of, found) if unit] == units
+    t, y = (session.names[name].value for name in "ty")
+    expected = np.linalg.lstsq(np.stack(columns(t), axis=1), y, rcond=None)[0]
+    np.testing.assert_allclose(np.concatenate([np.atleast_1d(x.value) for x in found]), expected, rtol=1e-9)
+
+
+@each(
+    "fit",
+    [
+        "z ~ a*exp(b*x) over a, b", "z ~ abs(a)*x over a", "z ~ a*a*x over a", "z ~ relu(a)*x over a",
+        "z ~ (a if a > 0 else 2*a)*x over a", "z ~ a*x over a loss huber beyond 1", "z ~ x/a over a",
+        "z ~ a*x + b over a tied b = a^2",
+    ],
+)  # fmt: skip
+def test_any_other_model_needs_one(fit):
+    assert "no number to start from" in error(f"x = [1, 2, 3, 4]; z = [1, 2, 2, 3]; fit {fit}").message
 
 
 def test_a_loss_is_proposed_with_the_unit_of_the_residuals():
