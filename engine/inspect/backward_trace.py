@@ -179,8 +179,7 @@ class BackwardTrace:
         """The rows in columns, or below each other; what belongs to a node only in the first of its rows."""
         assert self.root is not None
         numbers = numbered(self.root)
-        told = self._told(precision)
-        cells = [row.cells(numbers, told) for row in rows]
+        cells = [row.cells(numbers, self._told(precision)) for row in rows]
         firsts = [row.node is not last for row, last in zip(rows, [None, *(row.node for row in rows)], strict=False)]
         told = zip(cells, firsts, strict=True)
         table = align([_HEAD, *(row if first else ("", "", "", *row[3:]) for row, first in told)])
