@@ -75,8 +75,8 @@ class Asked(Options):
     derivatives: Derivatives = group(Derivatives)
     form: str = option(
         "--format",
-        ("text", "json", "csv", "latex"),
-        "How to print results; json: one object per line, with numbers in full.",
+        ("text", "json", "csv", "latex", "siunitx"),
+        "How to print results; json: one object per line, with numbers in full; siunitx: LaTeX with \\qty.",
         default="text",
     )
     as_json: bool = flag("--json", "The same as --format json.")
@@ -198,4 +198,5 @@ def _show(found: Answer, session: Session, form: str, bare: bool, text: str, sym
         click.echo(agrad.cli.output.structured.answer_table(found, settings.precision))
     else:
         written = partial(agrad.grammar.session.formulas.in_latex, session.machine, session.names, text, symbols)
-        click.echo("\n".join(agrad.cli.output.structured.answer_latex(found, settings.precision, written)))
+        lines = agrad.cli.output.structured.answer_latex(found, settings.precision, written, form == "siunitx")
+        click.echo("\n".join(lines))

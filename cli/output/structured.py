@@ -189,27 +189,77 @@ def _shape(value: Any) -> list[int]:
 
 
 def answer_latex(
-    found: results.Answer, precision: int | None, written: Callable[[Sequence[str]], str]
+    found: results.Answer, precision: int | None, written: Callable[[Sequence[str]], str], is_siunitx: bool = False
 ) -> Iterator[str]:
-    """The same lines as formulas, for between dollar signs; `written` gives what a result is computed by."""
+    """The same lines as formulas, for between dollar signs; `written` gives what a result is computed by.
+
+    `is_siunitx`: numbers and units as the package siunitx takes them.
+    """
+    amount = _in_siunitx if is_siunitx else _with_unit
     value, unit = agrad.engine.units.quantity.shown(found.value) if Units.exist else (found.value, "")
-    yield _equation([written(()), _formula(_numbers(value), precision) + _unit_in_latex(unit)])
+    yield _equation([written(()), amount(_numbers(value), unit, precision)])
     for by, part in found.derivatives.items():
         if found.kind != "hessian" or found.matrix is None or len(by) == 1:
             text = written(by) if found.kind in ("grad", "order", "hessian") else ""
-            number = _formula(_numbers(part), precision) + _unit_in_latex(found.units.get(by, ""))
+            number = amount(_numbers(part), found.units.get(by, ""), precision)
             yield _equation([_operator(found.kind, by), text, number])
     if found.kind == "hessian" and found.matrix is not None:
         yield f"H = {_formula(_numbers(found.matrix), precision)}"
 
 
-def _unit_in_latex(unit: str) -> str:
-    """A unit behind a number, upright: `\\,\\mathrm{m/s^{2}}`."""
-    if not unit:
-        return ""
+def _with_unit(value: Any, unit: str, precision: int | None) -> str:
+    """A number or an array with its unit, upright: `9.81\\,\\mathrm{m/s^{2}}`."""
+    return _formula(value, precision) + (rf"\,\mathrm{{{_upright(unit)}}}" if unit else "")
+
+
+# Units of which siunitx has macros, by their words here; of the others, it takes the text.
+_MACROS = dict.fromkeys(
+    "metre gram second ampere kelvin mole candela bit byte radian steradian degree arcminute arcsecond percent hertz "
+    "newton pascal joule watt coulomb volt farad siemens weber tesla henry lumen lux becquerel gray sievert katal "
+    "minute hour day litre tonne hectare electronvolt dalton".split(),
+    "",
+) | {"Ω": "ohm", "celsius": "degreeCelsius", "astronomical_unit": "astronomicalunit"}
+
+
+def _in_siunitx(value: Any, unit: str, precision: int | None) -> str:
+    """The same for siunitx: `\\qty{9.81}{\\metre\\per\\second\\tothe{2}}`."""
+    try:
+        powers = sorted(agrad.engine.units.unit.read(unit).symbols.items(), key=lambda pair: pair[1] < 0)
+        macros = "".join(
+            r"\per" * (power < 0) + _macro(name) + rf"\tothe{{{abs(power)}}}" * (abs(power) != 1)
+            for name, power in powers
+        )
+    except (AgradError, KeyError):
+        macros = _upright(unit)
+    text = format_number(value, precision) if isinstance(value, float) else ""
+    if not text[-1:].isdigit():  # an array, inf or nan
+        return _formula(value, precision) + (rf"\,\unit{{{macros}}}" if unit else "")
+    return rf"\qty{{{text}}}{{{macros}}}" if unit else rf"\num{{{text}}}"
+
+
+def _macro(name: str) -> str:
+    """The macros of a unit with its prefix. Raises KeyError where there are none."""
+    units, prefixes = agrad.engine.units.unit, agrad.engine.units.table.PREFIXES
+    whole, long = units.read(name), {scale: f"\\{prefix}" for prefix, scale in prefixes.items() if len(prefix) > 2}
+    for prefix in ("", *prefixes):
+        base, scale = name.removeprefix(prefix), prefixes.get(prefix)
+        word, bare = units.word(base) or base, units.find(base)
+        if (
+            prefix + base == name
+            and word in _MACROS
+            and bare is not None
+            and bare.factor * (scale or 1) == whole.factor
+        ):
+            return f"{long[scale] if scale else ''}\\{_MACROS[word] or word}"
+    raise KeyError(name)
+
+
+def _upright(unit: str) -> str:
+    """The text of a unit, for an upright font."""
+    unit = re.sub(r"\^\(([^)]+)\)", r"^{\1}", unit)
     powers = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{{{found[0].translate(agrad.engine.units.unit.DIGITS)}}}", unit)
     signs = {"·": r"\cdot ", "µ": r"\mu ", "Ω": r"\Omega ", "°": r"{}^\circ ", "Å": r"\text{Å}", "%": r"\%", "_": r"\_"}
-    return rf"\,\mathrm{{{''.join(signs.get(sign, sign) for sign in powers)}}}"
+    return "".join(signs.get(sign, sign) for sign in powers)
 
 
 def _equation(sides: Sequence[str]) -> str:

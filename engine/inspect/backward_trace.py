@@ -18,14 +18,15 @@ dump of the value. Where the table is too wide, each contribution is a line belo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.autodiff.backward import seed_of
 from agrad.engine.autodiff.reverse import Flight, applied, operand_value, spread_to, walk
 from agrad.engine.core.context import scope
-from agrad.engine.core.graph import Node, by_seq, reachable
+from agrad.engine.core.graph import Node, Units, by_seq, reachable
 from agrad.engine.core.graph_errors import freed_error, no_grad_error
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
@@ -94,11 +95,11 @@ class _Row(NamedTuple):
     contribution: Value
     selected: bool
 
-    def cells(self, precision: int | None, numbers: dict[int, int]) -> tuple[str, ...]:
-        """The columns."""
-        local = "" if self.local is None else short(self.local, precision, each=True)
-        contribution = short(self.contribution, precision) if self.selected else "not selected: exactly 0"
-        head = stated(self.node, numbers), self.node.title, short(self.gradient, precision)
+    def cells(self, numbers: dict[int, int], told: Callable[..., str]) -> tuple[str, ...]:
+        """The columns; `told` writes a derivative by a node."""
+        local = "" if self.local is None else told(self.local, self.operand, self.node, each=True)
+        contribution = told(self.contribution, self.operand) if self.selected else "not selected: exactly 0"
+        head = stated(self.node, numbers), self.node.title, told(self.gradient, self.node)
         return *head, labelled(self.operand, numbers), local, contribution
 
 
@@ -158,16 +159,27 @@ class BackwardTrace:
         for node in leaves:
             arrived = spread(self.kept.cotangents.get(node, 0.0), node.shape)
             retained = "   retained" if node.op is not None else ""
-            lines.append(f"{named(node)}.grad {self.sign} {short(arrived, precision)}{retained}")
+            lines.append(f"{named(node)}.grad {self.sign} {self._told(precision)(arrived, node)}{retained}")
         if len(leaves) < len(kept):
             lines.append(f"… {len(kept) - len(leaves):,} more gradients")
         return fit("\n".join(lines), width)
+
+    def _told(self, precision: int | None) -> Callable[..., str]:
+        """What writes the derivative of a node by another, or of the root, in its unit."""
+        work = units.infer.Inference() if Units.exist else None
+
+        def told(value: Value, by: Node, of: Node | None = None, each: bool = False) -> str:
+            unit = None if work is None else units.quantity.inferred(work, by, of or self.root)
+            text = short(units.quantity.scaled(value, unit), precision, each)
+            return f"{text} {unit.text}".rstrip() if unit is not None else text
+
+        return told
 
     def _table(self, rows: list[_Row], precision: int | None, width: int) -> list[str]:
         """The rows in columns, or below each other; what belongs to a node only in the first of its rows."""
         assert self.root is not None
         numbers = numbered(self.root)
-        cells = [row.cells(precision, numbers) for row in rows]
+        cells = [row.cells(numbers, self._told(precision)) for row in rows]
         firsts = [row.node is not last for row, last in zip(rows, [None, *(row.node for row in rows)], strict=False)]
         told = zip(cells, firsts, strict=True)
         table = align([_HEAD, *(row if first else ("", "", "", *row[3:]) for row, first in told)])

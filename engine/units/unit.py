@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Hint, Instead
-from agrad.engine.units.table import AMBIGUOUS, LONG, SHORT, TABLE
+from agrad.engine.units.table import AMBIGUOUS, CALLED, PREFIXES, TABLE
 from agrad.engine.values import format_number
 from agrad.lazy import pattern, rare
 
@@ -164,14 +164,13 @@ def _known(name: str) -> Unit | None:
     name = name.replace("μ", "µ").replace("\u2126", "Ω")
     if name in _rows():
         return _defined(name)
-    for table, of_words in ((SHORT, False), (LONG, True)):
-        for prefix, scale in table.items():
-            _, allowed, is_word = _rows().get(name.removeprefix(prefix), ("", "", of_words))
-            fits = allowed == "*" or allowed == ("+" if scale > 0 else "-")
-            if name.startswith(prefix) and fits and is_word is of_words:
-                found = _defined(name.removeprefix(prefix))
-                factor = found.factor * (scale if scale > 0 else Fraction(1, -scale))
-                return Unit({name: Fraction(1)}, factor, found.dim)
+    for prefix, scale in PREFIXES.items():
+        of_words = len(prefix) > 2
+        _, allowed, is_word = _rows().get(name.removeprefix(prefix), ("", "", of_words))
+        fits = allowed == "*" or allowed == ("+" if scale > 1 else "-")
+        if name.startswith(prefix) and fits and is_word is of_words:
+            found = _defined(name.removeprefix(prefix))
+            return Unit({name: Fraction(1)}, found.factor * scale, found.dim)
     return None
 
 
@@ -328,28 +327,4 @@ def quotient(above: Unit, below: Unit, order: int = 1) -> Unit:
 def named(dim: Powers) -> str:
     """What a dimension is called: `a length`; its SI unit, where it has no name."""
     text = si(dim).text
-    return _WORDS.get(text, f"a value in {text}")
-
-
-_WORDS = {
-    "": "a number",
-    "m": "a length",
-    "s": "a time",
-    "kg": "a mass",
-    "A": "a current",
-    "K": "a temperature",
-    "mol": "an amount of substance",
-    "cd": "a luminous intensity",
-    "m/s": "a speed",
-    "m/s²": "an acceleration",
-    "m²": "an area",
-    "m³": "a volume",
-    "N": "a force",
-    "J": "an energy",
-    "W": "a power",
-    "Pa": "a pressure",
-    "C": "a charge",
-    "V": "a voltage",
-    "Ω": "a resistance",
-    "1/s": "a frequency",
-}
+    return CALLED.get(text, f"a value in {text}")

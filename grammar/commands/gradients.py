@@ -208,6 +208,7 @@ def _step(session: Session, call: Call) -> None:
     options = dict(call.options)
     method = options.pop("method")
     leaves = all_graphed(call)
+    units.quantity.plain_only(leaves, "step")
     rates = {name: number_of(f"step {method}", name, value) for name, value in options.items()}
     step(method, leaves, **rates)
 

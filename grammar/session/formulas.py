@@ -228,8 +228,7 @@ def _lines(value: Any, spelling: Language) -> list[str]:
         if not isinstance(value, int | float):
             raise AgradError("type", f"a formula is of a number, not of {describe_value(value)}")
         value = tensor(float(value))
-    if (unit := quantity.unit_of(value)) is not None:
-        raise AgradError("unit", f"a formula has numbers only, and this is in {unit.text}")
+    quantity.plain_only([value], "formula")
     leaves = [node for node in reversed(collect([value.node])) if node.op is None and node.requires_grad]
     for node in (*leaves, value.node):
         if node.shape:

@@ -50,7 +50,6 @@ from agrad.lazy import pattern
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
-_OF_NUMBERS = frozenset("formula step correlate".split())
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
 _TOLD = 100  # notes
@@ -435,8 +434,6 @@ class Session:
 
     def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
-        if isinstance(statement, ast.Command) and (statement.word in _OF_NUMBERS or "trace" in dict(statement.options)):
-            self._refuse_units(statement.word, statement)
         if isinstance(statement, ast.Define) and isinstance(self.names.get(statement.name), Tensor | List):
             self._refuse_entry(statement)
         self.record.seed()
@@ -488,21 +485,6 @@ class Session:
             fixes = [f"{found[1]}[{found[2]}] ={rest}", f"def {found[1]}({found[2]}) ={rest}"]
             message, labels = f"{found[1]} has a value, and is no function", [Label(statement.span)]
             raise AgradError("type", message, labels=labels, fixes=fixes)
-
-    def _refuse_units(self, word: str, statement: ast.Statement) -> None:
-        """Raise AgradError where a command of numbers alone is given a unit."""
-        written = next((one for one in ast.nodes(statement) if isinstance(one, ast.Quantity)), None)
-        if written is not None and not {*syntax.units.names_in(written.unit)} <= {*self.names}:
-            labels = [Label(written.span)]
-            raise AgradError("unit", f"{word} takes numbers without units", labels=labels)
-        if Units.exist:
-            named = {one.id for one in ast.nodes(statement) if isinstance(one, ast.Name)}
-            used = [self.names[name] for name in named if name in self.names]
-            try:
-                units.quantity.plain_only(parts_of(used), word)
-            except AgradError as error:
-                error.labels.append(Label(statement.span))
-                raise
 
     def read_python(self, is_on: bool) -> None:
         """Read what is typed as Python, or in the calculator's language."""
