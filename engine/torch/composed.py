@@ -23,14 +23,21 @@ from agrad.torch.tensor import Tensor, above, as_array, check_writable, entitle,
 from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64
 
 _MINMAX, _SVD, _QR = named("aminmax", "min", "max"), named("svd", "U", "S", "V"), named("qr", "Q", "R")
+_SLOGDET = named("slogdet", "sign", "logabsdet")
 
 for _pair in "gammainc=igamma gammaincc=igammac lgamma=gammaln".split():
     _ours, _, _name = _pair.partition("=")
     public(_name)(plain(_name, _ours, True))
 
 
-def _cut(axis: int) -> Callable[..., Any]:
-    return lambda input, parts: T.tensor_split(input, parts, axis if input.ndim > axis else 0)
+def _cut(name: str, axis: int) -> Callable[..., Any]:
+    def call(input: Any, parts: Any) -> Any:
+        dim = axis if input.ndim > 1 else 0
+        if input.ndim < (axis or 2) + (axis == 2) or (isinstance(parts, int) and input.shape[dim] % parts):
+            raise RuntimeError(f"{name} cannot cut a tensor of shape {[*input.shape]} into {parts} pieces of one length")
+        return T.tensor_split(input, parts, dim)
+
+    return call
 
 
 def _at_least(count: int) -> Callable[..., Any]:
@@ -48,7 +55,7 @@ def _at_least(count: int) -> Callable[..., Any]:
 def _placed(name: str) -> Callable[..., Any]:
     """`x.unsqueeze_(0)`: a shape that takes the place of another. A leaf stays one; a history goes on."""
 
-    def call(self: Any, *args: Any) -> Any:
+    def call(self: Any, *args: Any, **given: Any) -> Any:
         check_writable(self, self.requires_grad)
         shared: Any = self.view_of
         if shared is not None:  # a view of constants stays one, in its new shape
@@ -57,15 +64,15 @@ def _placed(name: str) -> Callable[..., Any]:
                 raise RuntimeError(f"{name}_() cannot turn what shares its data with a view\n  fix: x = x.{name}(…)")
         before, turn = self._version, TORCH[name]
         if self.requires_grad and self.is_leaf:
-            self.data = turn(self.data, *args)
+            self.data = turn(self.data, *args, **given)
         else:
             with enable_grad():
-                made = turn(self.clone(), *args)
+                made = turn(self.clone(), *args, **given)
             self._become(made.node, made.array)
             self.node.storage = Storage(version=before)
             if shared is not None and shared.whole is not None:
                 again = shared.again or (lambda whole: whole)
-                part_of(shared.whole, self, lambda whole: turn(again(whole), *args), shared.kind, shared.made)
+                part_of(shared.whole, self, lambda whole: turn(again(whole), *args, **given), shared.kind, shared.made)
                 return self
         mark_written([self.node], f"{name}_()")
         return self
@@ -136,6 +143,8 @@ def _mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _kth(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     values, places = T.sort(input, dim)
+    if not 1 <= k <= max(1, *values.shape[dim : dim + 1 or None]):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     found = values.select(dim, k - 1), places.select(dim, k - 1)
     made = named("kthvalue", "values", "indices")
     return made(*(x.unsqueeze(dim) for x in found)) if keepdim else made(*found)
@@ -251,7 +260,9 @@ def _logdet(input: Any) -> Any:
 
 
 def _rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    a, b = dims
+    a, b = (axis_in(input, dim) for dim in dims)
+    if a == b:
+        raise RuntimeError(f"rot90: expected rotation dims to be different, but got {a} twice")
     for _ in range(k % 4):
         input = input.flip(b).transpose(a, b)
     return entitle(input.clone(), "Rot90Backward0")
@@ -262,7 +273,10 @@ def _scattered(take: str) -> Callable[..., Any]:
 
     def call(input: Any, src: Any, *args: Any, **given: Any) -> Any:
         made = input.clone()
-        TORCH[take](made, *args, **given).copy_(src)
+        part = TORCH[take](made, *args, **given)
+        if part.shape != src.shape:
+            raise RuntimeError(f"{take}_scatter: src is of {[*src.shape]}, and the part of {[*part.shape]}")
+        part.copy_(src)
         return made
 
     return call
@@ -283,7 +297,9 @@ def _histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 
 def _filled_diagonal(self: Any, value: Any) -> Any:
-    self.diagonal().fill_(value)
+    if self.ndim < 2 or (self.ndim > 2 and len({*self.shape}) > 1):
+        raise RuntimeError(f"fill_diagonal_: {[*self.shape]} must be of two axes, or of more of one length")
+    self[(tensor_of(np.arange(float(min(self.shape)))).long(),) * self.ndim] = value
     return self
 
 
@@ -317,9 +333,9 @@ install_rows(
         "corrcoef": _corrcoef,
         "cummin": _cummin,
         "dstack FUNCTION": lambda tensors: T.cat([T.atleast_3d(x) for x in tensors], 2),
-        "hsplit": _cut(1),
-        "vsplit": _cut(0),
-        "dsplit": _cut(2),
+        "hsplit": _cut("hsplit", 1),
+        "vsplit": _cut("vsplit", 0),
+        "dsplit": _cut("dsplit", 2),
         "frac PLACE": lambda input: input - engine("trunc", input),
         "float_power PLACE": lambda input, exponent: T.pow(T.to(input, float64), exponent),
         "histc": _without_graph(_histc),
@@ -348,6 +364,7 @@ install_rows(
         "scalar_tensor FUNCTION": lambda s, **given: T.tensor(s, **{"dtype": float64, **given}),
         "svd": lambda input, some=True: _SVD(*(x if at < 2 else x.mT for at, x in enumerate(svd(input, not some)))),
         "qr": lambda input, some=True: _QR(*qr(input, "reduced" if some else "complete")),
+        "slogdet": lambda input: _SLOGDET(*engine("slogdet", input)),
         "split_with_sizes": lambda input, sizes, dim=0: T.split(input, sizes, dim),
         "trapezoid trapz FUNCTION": lambda y, x=None, *, dx=1, dim=-1: _trapezoids(y, x, dx, dim).sum(-1),
         "cumulative_trapezoid FUNCTION": lambda y, x=None, *, dx=1, dim=-1: (

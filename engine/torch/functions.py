@@ -31,6 +31,7 @@ from agrad.torch.registry import (
     in_place,
     named,
     need_tensor,
+    operand,
     plain,
     public,
     second,
@@ -73,7 +74,7 @@ _COMPARING = (
 _OTHERS = (
     "clone maximum minimum isnan isfinite "
     "matmul mm=matmul bmm=matmul mv=matmul inverse=inv det "
-    "slogdet matrix_power pinverse=pinv selu softplus silu nanmean matrix_exp=expm"
+    "matrix_power pinverse=pinv selu softplus silu matrix_exp=expm"
 )
 
 
@@ -115,6 +116,7 @@ def _check_subtraction(input: Any, other: Any) -> None:
 def _scaled(name: str, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """{} alpha*other."""
     need_tensor(name, input)
+    operand(name, other)
     if name == "sub":
         _check_subtraction(input, other)
     if alpha != 1:
@@ -151,6 +153,7 @@ def _of_wholes(name: str, x: Any, y: Any) -> None:
 def _of_any_type(name: str, input: Any, other: Any = None, **given: Any) -> Any:
     """{}, entry by entry."""
     (input, other), _ = second((input, *(() if other is None else (other,))), given)
+    operand(name, other)
     _of_wholes(name, input, other)
     if name == "pow" and float64 not in (dtype_of(input), dtype_of(other)):
         base, exponent = (np.asarray(getattr(x, "value", x), dtype=float) for x in (input, other))
@@ -163,6 +166,7 @@ def _of_any_type(name: str, input: Any, other: Any = None, **given: Any) -> Any:
 @public("div", "divide", "true_divide", place=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input/other, cut to whole numbers in one of two ways."""
+    operand("div", other)
     if rounding_mode in ("floor", "trunc"):
         _of_wholes("div", input, other)
         found = entitle(engine(rounding_mode, engine("div", input, other)), "DivBackward2")
@@ -286,8 +290,9 @@ _HALVES = {
 def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, dtype: Any = None, **more: Any) -> Any:
     """A reduction by the engine: of all entries, or along axes, of another type; a single number has one, too."""
     need_tensor(name, input)
-    if isinstance(dim, tuple | list) and name in ("argmax", "argmin"):
+    if isinstance(dim, tuple | list) and name in ("argmax", "argmin", "prod"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    dim = dim if dim is None or isinstance(dim, int) or len(dim) or name in ("all", "any") else None  # () is all axes
     if dim is None and name in ("argmax", "argmin") and not input.numel():
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
@@ -337,13 +342,11 @@ def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[A
 def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The {} of all entries, or along axes."""
     need_tensor(name, input)
-    dim = None if isinstance(dim, tuple | list) and not dim else dim
-    if name == "prod" and isinstance(dim, tuple | list):
-        raise TypeError("prod(): argument 'dim' must be int")
     if name == "mean":
         _floats(name, input if dtype is None else to(input.detach(), dtype))
     number = 0 if dim is None and not keepdim else 1
-    return entitle(_reduce(name, input, dim, keepdim, dtype), f"{name.capitalize()}Backward{number}")
+    found = _reduce(name, input, dim, keepdim, dtype)
+    return entitle(found if dtype is None else to(found, dtype), f"{name.capitalize()}Backward{number}")
 
 
 def _floats(name: str, x: Any) -> Any:
@@ -360,7 +363,7 @@ def _moment(name: str, input: Any, dim: Any = None, unbiased: Any = None, keepdi
         dim, unbiased = None, dim
     correction = given.get("correction")
     ddof = correction if correction is not None else 0 if unbiased is False else 1
-    return _reduce(name, _floats(name, input), dim if dim != () else None, keepdim, ddof=ddof)
+    return _reduce(name, _floats(name, input), dim, keepdim, ddof=ddof)
 
 
 @each("std_mean", "var_mean", method=False)
@@ -579,10 +582,12 @@ def _reshaped(input: Any, *shape: Any) -> Any:
 
 
 @public("view", view=True)
-def view(input: Any, *shape: Any, **_: Any) -> Any:
+def view(input: Any, *shape: Any, dtype: Any = None) -> Any:
     """Other axes for the same data."""
-    if len(shape) == 1 and not isinstance(shape[0], tuple | list | int):
-        return input.to(shape[0])
+    if dtype is not None or (len(shape) == 1 and not isinstance(shape[0], tuple | list | int)):
+        if as_dtype(dtype or shape[0]) is not input.kind:
+            raise NotImplementedError("view: the bits of entries are not read as another type\n  fix: x.to(dtype)")
+        return input
     if not is_contiguous(input) and not _viewable(input, sizes(shape)):
         raise RuntimeError("view size is not compatible with input tensor's size and stride\n  fix: use .reshape(...)")
     return _reshaped(input, *shape)
@@ -733,6 +738,9 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Some axes at other places."""
     for axis in (*np.atleast_1d(source), *np.atleast_1d(destination)):
         axis_in(input, axis)
+    for given in (source, destination):
+        if len({axis_in(input, axis) for axis in np.atleast_1d(given)}) < np.size(given):
+            raise RuntimeError(f"movedim: repeated dim in {given}")
     return arrays.moveaxis(input, source, destination) if input.ndim else engine("clone", input)
 
 
@@ -794,7 +802,10 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     if dims is None:
         return entitle(_reshaped(engine("roll", _reshaped(input, -1), shifts, axis=0), *input.shape), "RollBackward0")
     given = (one if isinstance(one, tuple | list) else (one,) for one in (shifts, dims))
-    for shift, dim in zip(*given, strict=True):
+    shifts, dims = given
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"roll: shifts and dims must align, not {len(shifts)} and {len(dims)}")
+    for shift, dim in zip(shifts, dims, strict=True):
         input = engine("roll", input, shift, axis=dim)
     return input
 
@@ -830,6 +841,8 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     dim, size = axis_in(tensor, dim), split_size_or_sections
     length = tensor.shape[dim]
     if isinstance(size, int):
+        if size < 0 or (length and not size):
+            raise RuntimeError(f"split expects pieces of one entry or more along an axis of {length}, not of {size}")
         ends = [*range(size, length, size), length]
     else:
         ends = [*accumulate(size)]
@@ -1183,12 +1196,15 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 @public(title="TakeBackward0")
 def take(input: Any, index: Any) -> Any:
     """Entries by their places in the whole."""
+    need_tensor("take", index, "index")
     return getitem(reshape(input, -1), index)
 
 
 @public(title="MaskedSelectBackward0")
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where a mask holds."""
+    if mask.kind is not bool_:
+        raise RuntimeError(f"masked_select: expected a mask of torch.bool, but got {mask.kind}")
     shape = broadcast(input.shape, mask.shape)
     return getitem(expand(input, *shape), expand(mask, *shape))
 
@@ -1396,13 +1412,14 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "cumsum PLACE": _lined(lambda input, dim, dtype=None: _running("cumsum", input, dim, dtype)),
     "cumprod PLACE": _lined(lambda input, dim, dtype=None: _running("cumprod", input, dim, dtype)),
     "argsort": _lined(lambda input, dim=-1, descending=False, stable=False: _order(input, dim, descending)),
-    "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
-        "nansum" if input.kind is float64 else "sum", input, dim, keepdim
+    "nansum NansumBackward0": lambda input, dim=None, keepdim=False, *, dtype=None: _reduce(
+        "nansum" if input.kind is float64 else "sum", input, dim, keepdim, dtype
     ),
+    "nanmean": lambda input, dim=None, keepdim=False, *, dtype=None: _reduce("nanmean", input, dim, keepdim, dtype),
     "softmin": lambda input, dim, dtype=None: TORCH["softmax"](engine("neg", input), dim, dtype),
     "count_nonzero": lambda input, dim=None: _reduce("sum", engine("not_equal", input, 0.0), dim),
     "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
-        "quantile", _floats("quantile", _entries_in(input)), q, axis=dim, keepdims=keepdim
+        "quantile", _floats("quantile", _entries_in(input)), _of_levels(input, q), axis=dim, keepdims=keepdim
     ),
     "trace TraceBackward0": lambda input: engine("sum", diagonal(_of_axes("trace", input, 2))),
     "copysign PLACE": lambda input, other: entitle(
@@ -1435,7 +1452,7 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "column_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, -1, 1) for x in tensors], 1),
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
     "chunk": lambda input, chunks, dim=0: (
-        split(input, -(-input.shape[dim] // chunks), dim)
+        split(input, -(-input.shape[dim] // chunks) if chunks > 0 else -1, dim)
         if input.ndim and input.shape[axis_in(input, dim)]
         else split(input, [0] * chunks, dim)
     ),
@@ -1453,8 +1470,12 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "cartesian_prod FUNCTION": lambda *tensors: stack(
         [reshape(x, -1) for x in meshgrid(*[_of_axes("cartesian_prod", x) for x in tensors])], 1
     ),
-    "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", *_paired(input, other), axis=dim),
-    "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
+    "cross LinalgCrossBackward0": lambda input, other, dim=None: engine(
+        "cross", *_paired(input, other), axis=[*input.shape, 3].index(3) if dim is None else dim
+    ),
+    "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(
+        input, dim, index, _of_axes("index_fill", value, 0) if isinstance(value, core.Tensor) else value
+    ),
     "is_floating_point": lambda input: input.kind is float64,
     "is_complex": lambda input: False,
     "is_inference": lambda input: is_inference(input.node),
@@ -1491,6 +1512,13 @@ def _of_axes(name: str, x: Any, axes: int = 1) -> Any:
     if x.ndim != axes:
         raise RuntimeError(f"{name}: expected a {axes}D tensor, but got {x.ndim}D")
     return x
+
+
+def _of_levels(x: Any, q: Any) -> Any:
+    """The levels of quantiles: a number, or a vector of the type of the data; RuntimeError for others."""
+    if isinstance(q, core.Tensor) and (q.ndim > 1 or q.kind is not x.kind):
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor of {x.kind}, and not {q.ndim}D of {q.kind}")
+    return q
 
 
 def _entries_in(x: Any) -> Any:

@@ -447,7 +447,8 @@ _LINALG["matrix_exp"] = partial(engine, "expm")
 
 
 def _linalg() -> dict[str, Any]:
-    table: dict[str, Any] = {"LinAlgError": LinAlgError, **{name: TORCH[name] for name in ("cross", "diagonal")}}
+    table: dict[str, Any] = {"LinAlgError": LinAlgError, "diagonal": TORCH["diagonal"]}
+    table["cross"] = lambda input, other, *, dim=-1: TORCH["cross"](input, other, dim)
     for key, function in _LINALG.items():
         name, *fields = key.split()
         title = fields.pop() if fields and "Backward" in fields[-1] else ""

@@ -178,7 +178,7 @@ _ASKED = {
     "matrix_rank solve_triangular tensorsolve",
     "a float first": "huber_loss kl_div soft_margin_loss hinge_embedding_loss glu gumbel_softmax",
     "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "
-    "matmul outer heaviside kron dot vdot inner cdist cross ldexp",
+    "matmul outer heaviside kron dot vdot inner cdist cross ldexp gcd lcm igamma igammac",
     "alike": "heaviside cross prelu cdist lerp tensordot",
     "two axes": "cdist matrix_rank matrix_norm tril triu",
     "places": "embedding",
@@ -272,12 +272,12 @@ def into(out: Any, found: Any) -> Any:
             write_over(place, x.clone(), "copy_")
         else:
             place.data = x
-    return out
+    return type(found)(*out) if hasattr(found, "_fields") else out
 
 
 def _ordered(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The operands in front, wherever they were named, and NumPy's names of arguments as PyTorch's."""
-    for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
+    for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim"), ("split_size", "split_size_or_sections")):
         if theirs in keywords:
             keywords[ours] = keywords.pop(theirs)
     if not args and "condition" not in keywords:
@@ -302,6 +302,12 @@ def need_tensor(name: str, x: Any, what: str = "input") -> None:
         raise TypeError(f"{name}(): argument '{what}' must be Tensor, not {type(x).__name__}")
 
 
+def operand(name: str, x: Any) -> None:
+    """Refuse what is neither a tensor, nor a number, nor an array of NumPy's."""
+    if isinstance(x, list | tuple | str):
+        raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(x).__name__}")
+
+
 def tensor_of(x: Any) -> Tensor:
     """A tensor as it is, or a new one of a number or an array."""
     if isinstance(x, core.Tensor):
@@ -315,12 +321,11 @@ def plain(name: str, ours: str, binary: bool) -> Callable[..., Any]:
     """A function of the engine that has the same arguments."""
 
     def call(*args: Any, **keywords: Any) -> Any:
-        kind = keywords.pop("dtype", None)
         args, keywords = second(args, keywords) if binary and keywords else (args, keywords)
+        for x in args[1:]:
+            operand(name, x)
         if not any(isinstance(x, core.Tensor) for x in (args if binary else args[:1])):
             need_tensor(name, args[0] if args else None)
-        if kind is not None:
-            args = (args[0].to(as_dtype(kind)), *args[1:])
         return engine(ours, *args, **keywords)
 
     call.__name__ = name
@@ -346,6 +351,13 @@ def several(x: Any, takes: list[Callable[[Any], Any]]) -> tuple[Any, ...]:
     return tuple(part_of(x, take(x), take, made="several") for take in takes)
 
 
+_COMPARING = {
+    name: names[:2].capitalize()
+    for names in ("eq", "ne not_equal", "lt less", "le less_equal", "gt greater", "ge greater_equal")
+    for name in names.split()
+}
+
+
 def in_place(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     """`x.mul_(y)`, which writes what `x.mul(y)` gives."""
 
@@ -353,7 +365,11 @@ def in_place(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         needs = x.requires_grad or any(getattr(one, "requires_grad", False) for one in (*args, *keywords.values()))
         try:
             check_writable(x, needs)
-            return write_over(x, call(x, *args, **keywords), f"{name}_")
+            made = call(x, *args, **keywords)
+            if x.requires_grad and name in _COMPARING:  # the history goes on, with a derivative of 0
+                number = int(any(isinstance(one, core.Tensor) for one in (*args, *keywords.values())))
+                made = entitle(engine("where", False, x, made), f"{_COMPARING[name]}Backward{number}")
+            return write_over(x, made, f"{name}_")
         except AgradError as error:
             raise as_pytorch(error) from None
 
