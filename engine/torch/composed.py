@@ -34,7 +34,9 @@ def _cut(name: str, axis: int) -> Callable[..., Any]:
     def call(input: Any, parts: Any) -> Any:
         dim = axis if input.ndim > 1 else 0
         if input.ndim < (axis or 2) + (axis == 2) or (isinstance(parts, int) and input.shape[dim] % parts):
-            raise RuntimeError(f"{name} cannot cut a tensor of shape {[*input.shape]} into {parts} pieces of one length")
+            raise RuntimeError(
+                f"{name} cannot cut a tensor of shape {[*input.shape]} into {parts} pieces of one length"
+            )
         return T.tensor_split(input, parts, dim)
 
     return call

@@ -30,7 +30,7 @@ from agrad.torch.tensor import (
     variant,
     write_over,
 )
-from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
+from agrad.torch.types import Size, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
