@@ -166,7 +166,8 @@ class _Named(_Holder):
 
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add values, or replace those of the same names."""
-        for name, value in values.items() if hasattr(values, "items") else values:
+        given = values.items() if hasattr(values, "items") else values
+        for name, value in sorted(given) if self._what == "parameter" and type(values) is dict else given:
             self[name] = value
 
     def keys(self) -> Iterable[str]:

@@ -343,8 +343,15 @@ def scaled_dot_product_attention(
     dropout_p: Any = 0.0,
     is_causal: Any = False,
     scale: Any = None,
+    enable_gqa: Any = False,
 ) -> Any:
-    """softmax(query @ key.mT/sqrt(length) + mask) @ value; an entry takes part where a mask of truths is true."""
+    """softmax(query @ key.mT/sqrt(length) + mask) @ value; an entry takes part where a mask of truths is true.
+
+    With `enable_gqa` several heads of query, the third axis from the end, share one of key and value.
+    """
+    if enable_gqa:
+        heads = query.shape[-3]
+        key, value = (x[..., np.arange(heads) // (heads // x.shape[-3]), :, :] for x in (key, value))
     mask = None if attn_mask is None else added_mask(attn_mask, hides=False)
     if is_causal:
         mask = added_mask(causal_mask(array_of(query).shape[-2], array_of(key).shape[-2]), hides=True)

@@ -470,7 +470,7 @@ def _set_grad(self: Any, value: Any) -> None:
         self.node.collected = None
 
 
-give("grad", property(_grad_of, _set_grad))
+give("grad", property(_grad_of, _set_grad, lambda self: _set_grad(self, None)))
 
 
 def _set_requires(self: Any, on: bool) -> None:

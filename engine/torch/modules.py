@@ -17,6 +17,7 @@ from agrad.engine.core.context import require_files
 from agrad.engine.core.graph import touch
 from agrad.engine.errors import AgradError
 from agrad.engine.nn.applied import spelled_out
+from agrad.engine.nn.optim import Optimizer
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, distributions, func, tools
 from agrad.torch import composed as extra
@@ -203,7 +204,8 @@ def _optimizer(name: str, found: Any) -> Any:
         order = ("step", "mu_product", "eta", "mu")
         return {key: Tensor.of(made[key]) for key in sorted(made, key=lambda one: one not in order)}
 
-    body = {method: _valued(getattr(found, method)) for method in ("__init__", "load_state_dict")}
+    methods = ("__init__", "load_state_dict", "add_param_group")
+    body = {method: _valued(getattr(found, method)) for method in methods if hasattr(found, method)}
     body["step"] = _valued(found.step, ("type", "arity", "leaf"))  # type: ignore[attr-defined]
     body |= {"_read": read, "_written": written} if names else {}
     return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
@@ -434,15 +436,20 @@ _LINALG: dict[str, Callable[..., Any]] = {
     ),
     "vecdot": lambda x, y, *, dim=-1: (x * y).sum(dim),
     "matrix_rank": lambda x: creation.tensor(np.linalg.matrix_rank(np.asarray(x.value))),
-    "solve_triangular LinalgSolveTriangularBackward0": lambda x, b, *, upper: engine(
-        "solve_triangular", x, b, lower=not upper
+    "solve LinalgSolveExBackward0": lambda A, B, *, left=True: (  # noqa: N803
+        engine("solve", A, B) if left else engine("solve", A.mT, B.mT).mT
+    ),
+    "solve_triangular LinalgSolveTriangularBackward0": lambda x, b, *, upper, left=True, unitriangular=False: (
+        engine("solve_triangular", x, b, lower=not upper, unit_diagonal=unitriangular)
+        if left
+        else engine("solve_triangular", x.mT, b.mT, lower=upper, unit_diagonal=unitriangular).mT
     ),
     "matrix_power": _matrix_power,
     "matrix_norm": _matrix_norm,
     "vector_norm": _vector_norm,
     "norm": _norm,
 }
-_LINALG |= {name: partial(engine, name) for name in "inv det solve pinv matmul".split()}
+_LINALG |= {name: partial(engine, name) for name in "inv det pinv matmul".split()}
 _LINALG["matrix_exp"] = partial(engine, "expm")
 
 
@@ -665,6 +672,7 @@ nn.utils.parametrize    | Parameters that are computed.          |
 nn.utils.parametrizations | Such parameters.                     |
 distributions           | Random numbers with densities.         |
 optim                   | Optimisers.                            | nn.optim
+optim.optimizer         | The base of optimisers.                |
 optim.swa_utils         | Means of weights.                      |
 optim.lr_scheduler      | Rates that change.                     | nn.optim.lr_scheduler
 utils                   | Tools.                                 |
@@ -725,6 +733,7 @@ def _own_names() -> dict[str, dict[str, Any]]:
         "nn.utils.rnn": tools.RNN,
         "nn.utils.parametrize": tools.PARAMETRIZE,
         "nn.utils.parametrizations": {"weight_norm": tools.weight_norm},
+        "optim.optimizer": {"Optimizer": Optimizer},
         "optim.swa_utils": tools.SWA,
         "utils.checkpoint": {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
         "linalg": _linalg(),

@@ -267,6 +267,22 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
     return update
 
 
+def update_bn(loader: Any, model: Any, device: Any = None) -> None:
+    """Compute the running means of all layers of batch normalisation anew, as those of all batches."""
+    layers = [(one, one.momentum) for one in model.modules() if getattr(one, "running_mean", None) is not None]
+    was_training = model.training
+    model.train()
+    with scope(recording=False):
+        for one, _ in layers:
+            one.momentum = None
+            one.num_batches_tracked.zero_()
+        for batch in loader if layers else ():
+            model(batch[0] if isinstance(batch, tuple | list) else batch)
+    for one, share in layers:
+        one.momentum = share
+    model.train(was_training)
+
+
 class SWALR(LRScheduler):
     """The rate goes to swa_lr in anneal_epochs, along half a wave of a cosine or a line."""
 
@@ -291,4 +307,6 @@ PARAMETRIZE: dict[str, Any] = {
     f.__name__: f for f in (register_parametrization, is_parametrized, remove_parametrizations)
 }
 PARAMETRIZE["ParametrizationList"] = ParametrizationList
-SWA: dict[str, Any] = {one.__name__: one for one in (AveragedModel, SWALR, get_ema_avg_fn, get_ema_multi_avg_fn)}
+SWA: dict[str, Any] = {
+    one.__name__: one for one in (AveragedModel, SWALR, get_ema_avg_fn, get_ema_multi_avg_fn, update_bn)
+}

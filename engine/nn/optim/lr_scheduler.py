@@ -357,6 +357,8 @@ class CyclicLR(LRScheduler):
         for group, base in zip(self.optimizer.param_groups, self._for_each("base_lr", self.base_lr), strict=True):
             group["lr"] = group["initial_lr"] = base
         self.highest = self._for_each("max_lr", self.max_lr)
+        if self.mode not in ("triangular", "triangular2", "exp_range"):
+            raise AgradError("domain", f"CyclicLR has no mode {self.mode!r}: triangular, triangular2 and exp_range")
         super().begin()
 
     def _next(self, rate: float, base: float, place: int) -> Any:
