@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from agrad.engine import nn as layers
 from agrad.engine.autodiff.gradcheck import gradcheck
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import require_files
+from agrad.engine.core.context import current, require_files
 from agrad.engine.core.graph import touch
 from agrad.engine.errors import AgradError
 from agrad.engine.nn.applied import spelled_out
@@ -603,7 +603,8 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True, **_: Any) 
     require_files("torch.load")
 
     def refuse(what: str) -> NoReturn:
-        raise pickle.UnpicklingError(f"Weights only load failed: {what} is no tensor\n  fix: weights_only=False")
+        fix = "" if current().statement else "\n  fix: weights_only=False"  # which a session does not allow
+        raise pickle.UnpicklingError(f"Weights only load failed: {what} is no tensor{fix}")
 
     class Reader(pickle._Unpickler):  # written in Python, so that it can do without an instruction
         dispatch = pickle._Unpickler.dispatch | {pickle.BUILD[0]: lambda _: refuse("what gets attributes")}

@@ -98,6 +98,8 @@ def _fixes(error: AgradError) -> list[str]:
         if type(error.facts) is wrong and (found := re.fullmatch(written, text)):
             return [found.expand(fix) for fix in fixes]
     match error.facts:
+        case errors.NotCalled(name) if re.fullmatch(rf"{name} ?(\^|\*\*) ?(-1|\(-1\))", text):
+            return [Hint(f"solve {name}(x) = 4 for x   is the inverse of {name} at 4")]
         case errors.NotCalled(name):
             return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
         case WrongPlace():
@@ -160,6 +162,22 @@ def _of_an_expression(at: Span, text: str) -> list[str]:
     name = rest.pop(0) if rest[0] in names else names[0]
     is_one = len(names) == 1 or len(rest) == len(divided(called[2])) - 2  # the one that it has, or that was given
     return edits(at, f"{called[1]}({', '.join([f'lambda {name}: {first}', *rest])})") if rest and is_one else []
+
+
+def by_names(error: AgradError, names: Mapping[str, Any]) -> list[str]:
+    """The fixes of a text that could not be read, by what has a value: the f of `f^-1(4)`, and the x of integrals."""
+    at = error.labels[0].origin if error.labels else None
+    if not isinstance(at, Span):
+        return error.fixes
+    inverse = re.fullmatch(r"([^\W\d]\w*) ?(?:\^|\*\*) ?-1\((.+)\)", at.text)
+    if inverse is not None and callable(names.get(inverse[1])):
+        f, y = inverse.groups()
+        is_all = at.text == at.source.line_at(at.start).strip()
+        return edits(at, f"solve {f}(x) = {y} for x" if is_all else f"root(lambda x: {f}(x) - ({y}), 1)")
+    made = [found for fix in error.fixes if (found := re.search(r"\b(integral|taylor)\((?!lambda\b).*\)$", fix))]
+    of_values = [found for found in made if names.keys() & {*_NAMES.findall(found[0])}]
+    places = [(Span(Source("fix", found.string), *found.span()), found[0]) for found in of_values]
+    return [fix for place in places for fix in _of_an_expression(*place)] or error.fixes
 
 
 def _leaf_missing(error: AgradError, text: str) -> Hint:
@@ -634,8 +652,14 @@ _FORMS: list[tuple[str, int, int | None, str]] = [
     ("derivative derive", 2, 0, "grad({0})({1})"),
     ("D", 1, 0, "grad({0})"),
     ("diff", 1, None, "{term}[1:] - {term}[:-1]"),
+    ("nthroot", 2, None, "{term}^(1/{1})"),
+    ("printf", 1, None, "print({0})"),
+    ("printf", 2, None, "print({0} % {1})"),
+    ("printf", 3, None, "print({0} % ({1}, {2}))"),
+    ("sprintf", 2, None, "({0} % {1})"),
+    ("sprintf", 3, None, "({0} % ({1}, {2}))"),
     ("ufloat", 2, None, "({0} ± {1})"),
-    ("integrate quad", 4, 1, "integral(lambda {1}: {0}, {2}, {3})"),
+    ("integrate quad fnInt", 4, 1, "integral(lambda {1}: {0}, {2}, {3})"),
     *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in RECIPROCALS.items()),
     *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in OF_DEGREES.items()),
 ]

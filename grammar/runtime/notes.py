@@ -237,7 +237,7 @@ def of_near(statement: ast.Statement) -> Note | None:
     for one in ast.nodes(statement):
         if isinstance(one, ast.Near) and one.tolerance is None and one not in asserted:
             called = {part.function.span.text for part in ast.nodes(one) if isinstance(part, ast.Call)}
-            if isinstance(statement, ast.Evaluate) and not called <= _OF_WHOLE:
+            if isinstance(statement, ast.Evaluate | ast.Print) and not called <= _OF_WHOLE:
                 continue
             a, b = one.left.span, one.right.span
             place = Span(a.source, a.start, b.end)

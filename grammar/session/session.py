@@ -394,6 +394,9 @@ class Session:
             return enter(self.context, reader, source)
         except (RecursionError, MemoryError, TimeUp) as error:
             raise self._stopped(error, None) from None
+        except AgradError as problem:
+            problem.fixes = runtime.fixes.by_names(problem, self.names)
+            raise
         finally:
             watch.running = False
             watch.stop()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mistakes
 import pytest
@@ -20,7 +22,7 @@ import agrad.grammar.commands  # noqa: F401  # which says how each command is wr
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, typed
 from agrad.grammar.diagnostics import render
-from agrad.grammar.results import Quit
+from agrad.grammar.results import Noted, Quit
 from agrad.grammar.session.session import Session
 
 # The timer that ends a slow fix may go off where Python ignores what is raised: in a callback of garbage collection.
@@ -147,3 +149,29 @@ def test_undo_is_not_proposed_where_it_takes_the_value_back_too() -> None:
         error = failure(session, "backward b")
         assert error is not None
         assert any(fix.startswith("undo ") for fix in error.fixes) is proposed, entries
+
+
+@pytest.mark.parametrize("part", thinned(range(4), 4))
+def test_the_fixes_of_what_is_typed_elsewhere_give_the_answer_or_the_next_message(part: int) -> None:
+    bad, rows = [], Path(__file__).with_name("slips_elsewhere.txt").read_text("utf-8").split("\n> ")[1:]
+    for row in rows[part::4]:
+        text, _, answer = row.strip("\n").partition("\n| ")
+        bad += bad_fixes(["x = 3"], text)
+        if answer and answer not in (shown := [line for one in _tried(text) for line in one]):
+            bad.append(f"{text!r} should be {answer}, and shows {shown}")
+    assert not bad
+    assert len(rows) > 400
+
+
+def _tried(text: str) -> Iterator[list[str]]:
+    """What a text shows after `x = 3`, and each fix of its error or note."""
+    found: list[Any] = []
+    session = new_session("x = 3")
+    problem = failure(session, text, found.append)
+    yield [line for one in found if not isinstance(one, Noted) for line in one.text(session.settings).split("\n")]
+    notes = [one.note.fixes for one in found if isinstance(one, Noted)]
+    for fix in typed([*(problem.fixes if problem is not None else []), *(fix for fixes in notes for fix in fixes)]):
+        shown: list[Any] = []
+        other = new_session("x = 3")
+        failure(other, fix, shown.append)
+        yield [line for one in shown if not isinstance(one, Noted) for line in one.text(other.settings).split("\n")]

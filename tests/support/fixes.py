@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from claims import alarm
 
 from agrad.engine.errors import AgradError, typed
-from agrad.grammar.results import Quit
+from agrad.grammar.results import Quit, unheard
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 
@@ -20,11 +21,11 @@ def new_session(start: str = "") -> Session:
     return session
 
 
-def failure(session: Session, text: str) -> AgradError | None:
-    """The error of a text, if it has one."""
+def failure(session: Session, text: str, emit: Callable[[Any], None] = unheard) -> AgradError | None:
+    """The error of a text, if it has one; what it shows goes to `emit`."""
     try:
         with alarm():
-            session.run(text)
+            session.run(text, emit)
     except AgradError as error:
         return error
     except (Quit, KeyboardInterrupt, PermissionError):  # the last is of `alarm`, for files
