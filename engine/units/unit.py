@@ -164,7 +164,8 @@ def near(name: str) -> list[str]:
             return AMBIGUOUS[word].split()
         if found := dict.fromkeys(one for one in offered() if one.lower() == word):
             return [*found]
-    return rare.difflib.get_close_matches(name, list(names()), 2, 0.8)
+    close: list[str] = rare.difflib.get_close_matches(name, list(names()), 2, 0.8)
+    return close
 
 
 def find(name: str) -> Unit | None:
