@@ -290,8 +290,12 @@ class Inference:
         for at, other, one in ((first, pair[1], pair[0]), (place, pair[0], pair[1])):
             if not self.reduced(one.dim) and type(node.inputs[at]) is float:
                 unit = other.shown or si(self.solid(other))
-                fixes.append(Hint(f"{_text(node, at)} {unit.text}"))
-                facts = Instead(_text(node, at), (f"{_text(node, at)} {unit.text}",))
+                units = [unit] if node.op.name != "add" or unit.zero is None else []
+                if unit.zero is not None and node.op.name in ("add", "sub"):  # a difference, of degrees as large
+                    units = [read("K" if unit.factor == 1 else "°R"), *units]
+                typed = tuple(f"{_text(node, at)} {one.text}" for one in units)
+                fixes += [Hint(one) for one in typed]
+                facts = Instead(_text(node, at), typed)
         return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))
 
 

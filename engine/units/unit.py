@@ -154,6 +154,20 @@ def word(name: str) -> str:
     return ""
 
 
+def near(name: str) -> list[str]:
+    """What a name that is no unit may mean: `Kg` kg, `hrs` hr, `cm3` cm^3; else names that are written alike."""
+    lower, power = name.lower(), pattern(r"([^\W\d]+)([23])").fullmatch(name)
+    if power and find(power[1]):
+        return [f"{power[1]}^{power[2]}"]
+    for word in (lower, lower.removesuffix("s")):
+        if word in AMBIGUOUS:
+            return AMBIGUOUS[word].split()
+        if found := dict.fromkeys(one for one in offered() if one.lower() == word):
+            return [*found]
+    close: list[str] = rare.difflib.get_close_matches(name, list(names()), 2, 0.8)
+    return close
+
+
 def find(name: str) -> Unit | None:
     """The unit of a name, with a prefix or without, or of one's own; None where it is none."""
     return current().units.get(name) or _known(name)
@@ -286,9 +300,9 @@ def _one(name: str) -> Unit:
             message = f"`{name}` is more than one unit: {', '.join(choices[:-1])} or {choices[-1]}"
             fixes = [Hint(choice) for choice in choices]
             raise AgradError("unit", message, fixes=fixes, facts=Instead(name, tuple(choices)))
-        near = rare.difflib.get_close_matches(name, list(names()), 2)
-        fixes = [Hint(one) for one in near]
-        raise AgradError("unit", f"`{name}` is no unit", fixes=fixes, facts=Instead(name, tuple(near)))
+        close = near(name)
+        fixes = [Hint(one) for one in close]
+        raise AgradError("unit", f"`{name}` is no unit", fixes=fixes, facts=Instead(name, tuple(close)))
     return found
 
 

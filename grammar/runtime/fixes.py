@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any
 
-from agrad.engine import errors
+from agrad.engine import errors, units
 from agrad.engine.autodiff.transforms import SeveralResults, WrongPlace
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Guard, Node, collect
@@ -539,6 +539,7 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         return _of_a_module(name, span)
     close = [*filter(can_be_read, rewritten(span))] or _in_words(name, span) or _option(name, span)
     close = close or _elsewhere(name, span, called, known)
+    close = close or _as_unit(name, span, called or bool(suggest(name, known)))
     close = close or _quotient(name, span, known) or _joined(name, span, called, known)
     if not close and name in SHAPES and not called:
         close = [Hint(SHAPES[name])]
@@ -559,6 +560,16 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         fixes = [f"var {value}" if _moves(span) else Hint(f"give it one: {value}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
+
+
+def _as_unit(name: str, span: Span, means_more: bool) -> list[str]:
+    """`3 Kg`, `2 hrs to s`: the line with units that a word behind a number may mean, or how one is defined."""
+    text = span.source.text
+    if means_more or not re.search(r"(?<!\w)[\d.]+[ \t]+$", text[: span.start]):
+        return []
+    fixed = [corrected(span, one) for one in units.unit.near(name)]
+    is_converted = re.compile(r"[ \t]+to[ \t]").match(text, span.end)
+    return [*filter(can_be_read, fixed)] or [Hint(f"unit {name} = …   defines one")] * bool(is_converted)
 
 
 def _moves(span: Span) -> bool:

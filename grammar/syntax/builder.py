@@ -277,8 +277,8 @@ class Builder:
             return self.of_helper(".written", parts, parts[0], s.String(word, span=place))
         if parts[2].type == "FORM":
             place = Span(self.source, place.end - len(word), place.end)
-            kind, known = ("form", FORMS) if parts[1] == "as" else ("unit", [*units.unit.names()])
-            raise syntax_error(kind, place, *suggest(word, known), word=word)
+            kind, close = ("form", suggest(word, FORMS)) if parts[1] == "as" else ("unit", units.unit.near(word))
+            raise syntax_error(kind, place, *close, word=word)
         Units.exist = True
         return s.Conversion(parts[0], word, span=self.span(parts[0], parts[2]))
 

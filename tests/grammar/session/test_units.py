@@ -60,6 +60,17 @@ def test_a_fix_that_can_be_typed_mends_what_the_error_says(text, message, place)
     ("2 °C + 3 °C", ["2 °C + 3 K"]),
     ("y = 3 ton", ["y = 3 tonne", "y = 3 short_ton", "y = 3 long_ton"]),
     ("1 + 2 N", ["1 N + 2 N"]),
+    ("x = 20 °C; x + 1", ["x + 1 K"]),
+    ("x = 20 °C; x - 5", ["x - 5 K", "x - 5 °C"]),
+    ("t = 5 °F; t + 9", ["t + 9 °R"]),
+    ("x = 2 Kg + 1 g", ["x = 2 kg + 1 g"]),
+    ("3 hrs to s", ["3 hr to s"]),
+    ("1 KWh to J", ["1 kWh to J"]),
+    ("5 m3 to L", ["5 m^3 to L"]),
+    ("3 Btu to J", ["3 btu_it to J", "3 btu_th to J"]),
+    ("10 m to Mile", ["10 m to mile"]),
+    ("1 toe to GJ", ["unit toe = …   defines one"]),
+    ("x = 3; 2 X", ["did you mean x?"]),
 ])  # fmt: skip
 def test_a_fix_keeps_what_was_typed(text, fixes):
     with pytest.raises(AgradError) as problem:
