@@ -67,15 +67,9 @@ leaky_relu: Function = row(
 _AT_ZERO = Kink(
     "elu, selu at 0",
     "0",
-    "that on the left: alpha; second 0",
-    "elu(0) == 0; grad(elu)(0) == 1; grad(grad(elu))(0) == 0; grad(grad(selu))(0) == 0",
+    "those on the left, of all orders: alpha",
+    "elu(0) == 0; grad(elu)(0) == 1; grad(grad(elu))(0) == 1",
 )
-
-
-def _exponential(x: Any, above: Any, factor: Any) -> Any:
-    """The derivative of elu: at 0 it is that on the left, and its own is 0 there, as in PyTorch."""
-    return where(greater(x, 0.0), above, where(equal(x, 0.0), factor, factor * exp(x)))
-
 
 elu: Function = row(
     "elu",
@@ -83,7 +77,7 @@ elu: Function = row(
     prepare=numbers("elu"),
     scalar=lambda x, alpha: x if x > 0.0 else alpha * math.expm1(x),
     array=lambda x, alpha: np.where(x > 0.0, x, alpha * np.expm1(x)),
-    rules={"x": ("x", lambda g, out, x, alpha: g * _exponential(x, 1.0, alpha))},
+    rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(x)))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"alpha": 0.5})),
     kinks=(_AT_ZERO,),
     doc="x where it is positive, else alpha*(exp(x) - 1).",
@@ -99,7 +93,7 @@ selu: Function = row(
     "selu",
     scalar=lambda x: _SCALE * (x if x > 0.0 else _ALPHA * math.expm1(x)),
     array=lambda x: _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x)),
-    rules={"x": ("x", lambda g, out, x: g * _exponential(x, _SCALE, _SCALE * _ALPHA))},
+    rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(x)))},
     kinks=(_AT_ZERO,),
     doc="The scaled elu of self-normalizing networks: 1.0507*elu(x, 1.6733).",
     derivative="1.0507 for positive x, else 1.7581*exp(x)",
