@@ -64,6 +64,7 @@ class Inference:
         self.is_apart = is_apart
         self.known: dict[Node, Quantity] = {}
         self._solved: dict[int, Mapping[Any, Fraction]] = {}  # unknowns that were eliminated
+        self._made: dict[tuple[Any, ...], tuple[Quantity, Sequence[Quantity]]] = {}  # by a rule, of operands
         self._count = 0
 
     def unknown(self) -> Quantity:
@@ -79,6 +80,8 @@ class Inference:
 
     def equal(self, a: Mapping[Any, Fraction], b: Mapping[Any, Fraction]) -> bool:
         """Let two dimensions be equal; whether they can be."""
+        if a is b:
+            return True
         apart = self.reduced(times((a, 1), (b, -1)))
         free = next((name for name in apart if type(name) is int), None)
         if free is not None:
@@ -113,9 +116,17 @@ class Inference:
         if node.op is None or not node.inputs:
             is_lost = node.op is not None or (node.storage is not None and node.storage.roots)
             return self.unknown() if is_lost else self._of_value(node.value)
-        operands = [self.known[x] if isinstance(x, Node) else self._of_value(x) for x in node.inputs]
-        found = self._of_entries(node, operands)
-        return found or self._by_rule(node, [self._alone(node, x) for x in operands])
+        op, known = node.op, self.known
+        operands = [known[x] if isinstance(x, Node) else self._of_value(x) for x in node.inputs]
+        rule = op.units(node.inputs, node.attrs or {}) if callable(op.units) else op.units
+        key = (rule, *map(id, operands))
+        if key not in self._made:
+            found = self._of_entries(node, operands)
+            found = found or self._by_rule(node, [self._alone(node, x) for x in operands])
+            if self.is_apart or any(x.weight or x.entries for x in operands):  # then it depends on the operation, too
+                return found
+            self._made[key] = found, operands  # which are kept, so that no other has their identity
+        return self._made[key][0]
 
     def _of_entries(self, node: Node, operands: Sequence[Quantity]) -> Quantity | None:
         """What is known of a result whose entries have units of their own; None where all have to have one."""
@@ -173,11 +184,11 @@ class Inference:
                 raise self._misfit(node, letters, operands, place)
             if first.shown is None and found.shown is not None and letter not in "-1":
                 bound[letter] = found
-        single = [*powers.values()] == [1]
-        carried = bound[next(iter(powers))].shown if single else None
+        if [*powers.values()] == [1]:
+            return self._weighed(node, operands, bound[next(iter(powers))])
         dim = times(*[(bound[letter].dim, power) for letter, power in powers.items()])
         symbols = times(*[(bound[letter].symbols, power) for letter, power in powers.items()])
-        return self._weighed(node, operands, Quantity(dim, carried, symbols))
+        return self._weighed(node, operands, Quantity(dim, None, symbols))
 
     def _of_value(self, value: Value | None) -> Quantity:
         """A number has no unit, but for 0, inf and nan, which may have any."""
@@ -206,10 +217,9 @@ class Inference:
             weight = -weights[0]
         elif name in _MOVED_ALIKE and found.shown is not None:
             weight = max(weights)
-        scale = next(x.shown for x in operands if x.weight and x.shown is not None)
+        scale: Unit | None = next(x.shown for x in operands if x.weight and x.shown is not None)
         if not weight:
-            kelvin = find("K")
-            return found._replace(shown=kelvin if found.shown is not None else None)
+            scale = find("K") if found.shown is not None else None
         return found._replace(shown=scale, weight=weight)
 
     # Results

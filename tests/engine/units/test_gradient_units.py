@@ -13,6 +13,7 @@ from agrad.engine.core.dispatch import prepared
 from agrad.engine.core.graph import Units
 from agrad.engine.core.op import OPS
 from agrad.engine.units.infer import Inference
+from agrad.engine.units.quantity import quantity
 from agrad.engine.units.rules import rule_of
 from agrad.engine.units.unit import read, times
 
@@ -74,3 +75,17 @@ def test_the_unit_of_a_gradient_is_that_of_the_value_over_that_of_the_operand(op
             ours, of_y, of_x = (work.known[one.node] for one in (gradient, y, x))
             assert work.equal(ours.dim, times((of_y.dim, 1), (of_x.dim, -1))), (work.text(ours), x.value, y.value)
         assert any(known) or not known or op.name in STEPS
+
+
+def test_an_operation_on_the_same_units_is_inferred_once(monkeypatch):
+    inferred, by_rule = [], Inference._by_rule
+    monkeypatch.setattr(Inference, "_by_rule", lambda *given: inferred.append(given[1]) or by_rule(*given))
+    x, t = quantity(3, "km"), quantity(2, "h")
+    v = x / t
+    for _ in range(500):
+        v = v + x / t * 2.0 - (x * t) / (t * t)
+    work = Inference()
+    work.of([v.node])
+    assert len(work.known) > 3000
+    assert len(inferred) < 20
+    assert work.unit(v.node).text == "km/h"
