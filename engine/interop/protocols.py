@@ -407,20 +407,24 @@ def _data_of_leaf(self: Tensor, what: str) -> Any:
 
 def _reduced(self: Tensor) -> tuple[Any, ...]:
     """As in PyTorch: a leaf with its value, and whether it requires grad; without its gradient. A copy of a measured
-    value is measured likewise, and independent of it: where it is correlated, AgradError of kind `leaf` is raised.
+    value is measured likewise, with the correlations of its entries, and independent of it: where it is correlated
+    with others, AgradError of kind `leaf` is raised.
     """
-    known, measured = self.node.uncertainty, None
+    known, measured, own = self.node.uncertainty, None, None
     if known is not None:
-        if known.linked:
+        own = known.linked.get(self.node)
+        if {*known.linked} - {self.node}:
             message = f"{self.node.spell()} is correlated with other values, and a copy of this kind would not be"
             raise AgradError("leaf", message, fixes=[Hint("x.clone() for a copy in the graph")])
         measured = known.u, known.dof, known.distribution
-    return _restored, (_data_of_leaf(self, "a pickle"), self.requires_grad, self.name, measured)
+    return _restored, (_data_of_leaf(self, "a pickle"), self.requires_grad, self.name, measured, own)
 
 
-def _restored(data: Any, requires_grad: bool, name: str | None, measured: Any = None) -> Tensor:
+def _restored(data: Any, requires_grad: bool, name: str | None, measured: Any = None, own: Any = None) -> Tensor:
     made = tensor(data, requires_grad) if measured is None else autodiff.uncertainty.uncertain(data, *measured)
     made.name = name
+    if own is not None:
+        autodiff.uncertainty.link([made.node], np.array(own))
     return made
 
 

@@ -97,7 +97,7 @@ def softplus(input: Any, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
 
 def mish(input: Any) -> Any:
     """x*tanh(softplus(x))."""
-    return input * tanh(softplus(input))
+    return input * tanh(exact_softplus(input))
 
 
 def hardsigmoid(input: Any) -> Any:

@@ -46,8 +46,8 @@ ops.nn.losses: +mse_loss. +l1_loss. +huber_loss. +binary_cross_entropy. +binary_
 ops.scalar.bessel: +jv +yv +iv +kv +ive +kve +y0. +y1. -bessel_jv -bessel_yv -bessel_iv -bessel_kv -bessel_ive
     -bessel_kve
 ops.scalar.combinatorics: comb perm gcd. lcm.
-ops.scalar.probability: ndtri. erfcinv. -hazard_derivative -normal_hazard log_ndtr. logit. entr. -gamma_slope gammainc
-    gammaincc -betainc_slope betainc
+ops.scalar.probability: ndtri. erfcinv. -hazard_derivative -hazard_slope -normal_hazard log_ndtr. logit. entr.
+    -gamma_slope gammainc gammaincc -betainc_slope betainc
 ops.scalar.steps: +copysign. +heaviside. -sign_bit -step
 ops.solvers.functions: +argmin. +root +integral +ode +taylor -solved
 ops.arrays.windows: -windows -overlaid

@@ -21,7 +21,7 @@ CANCELLING = {"sinc", "sinc_derivative", "logaddexp", "gelu"}
 ELSEWHERE = "all any argmax argmin bessel_i bessel_j beta beta_slope beta_mixed comb digamma direction erfinv gamma gcd i0 i1 j0 j1 lbeta lcm lgamma log_softmax "
 ELSEWHERE += "lower_middle perm softmax std upper_middle var "
 ELSEWHERE += "rgamma reciprocal_gamma_derivative bessel_ive bessel_kve "
-ELSEWHERE += "bessel_iv bessel_jv bessel_kv bessel_yv betainc_slope betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard"
+ELSEWHERE += "bessel_iv bessel_jv bessel_kv bessel_yv betainc_slope betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard hazard_derivative hazard_slope"
 
 
 def variants():

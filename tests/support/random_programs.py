@@ -52,13 +52,13 @@ def argument(name, place):
 # Trees over operations on numbers
 
 NEEDED = {
-    "digamma_derivative": {"n": 1}, "bessel_j": {"n": 2}, "bessel_i": {"n": 0}, "sinc_derivative": {"n": 1},
+    "digamma_derivative": {"n": 1}, "hazard_derivative": {"n": 2}, "bessel_j": {"n": 2}, "bessel_i": {"n": 0}, "sinc_derivative": {"n": 1},
     "bessel_jv": {"v": 0.5}, "bessel_iv": {"v": 1.5}, "bessel_kv": {"v": 2.0}, "bessel_yv": {"v": 1.0},
     "bessel_ive": {"v": 1.5}, "bessel_kve": {"v": 2.0}, "reciprocal_gamma_derivative": {"n": 1},
 }  # fmt: skip  # attributes without a default
 NEED_SCIPY = """
     erfinv gamma lgamma digamma digamma_difference beta beta_slope beta_mixed lbeta j0 j1 i0 i1 ndtri erfcinv log_ndtr normal_hazard logit entr
-    gammainc gammaincc betainc gamma_slope betainc_slope rgamma
+    hazard_derivative hazard_slope gammainc gammaincc betainc gamma_slope betainc_slope rgamma
 """.split()
 SLOW = ("gamma_slope", "betainc_slope", "gammainc", "gammaincc", "betainc")  # by quadrature: their own tests are enough
 SPECIAL = SLOW if find_spec("scipy") else NEED_SCIPY

@@ -586,6 +586,23 @@ static double agrad_normal_hazard(double x)
     return fraction;
 }
 
+static double agrad_hazard_slope(double x)
+{
+    if (x > -4.0) {
+        double hazard = agrad_normal_hazard(x);
+        return -hazard*(x + hazard);
+    }
+    double fraction = -x;
+    double k = 120.0;
+    while (k > 2.0) {
+        fraction = k/fraction - x;
+        k = k - 1.0;
+    }
+    double second = 2.0/fraction;
+    double first = 1.0/(second - x);
+    return first*(second - first) - 1.0;
+}
+
 static double agrad_logit(double x)
 {
     if (x == 1.0) {

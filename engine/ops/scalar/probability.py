@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -98,13 +98,20 @@ hazard_derivative: Function = row(
     "x; n",
     **on_both(_hazard_derivative),
     rules={"x": ("x", lambda g, out, x, n: g * hazard_derivative(x, n + 1))},
-    samples=((-2.5, {"n": 1}), ([-0.7, 3.2, -20.0], {"n": 2})),
+    samples=((-2.5, {"n": 2}), ([-0.7, 3.2, -20.0], {"n": 3})),
     doc="The n-th derivative of normal_hazard.",
+)
+
+hazard_slope: Function = row(
+    "hazard_slope",
+    **on_both(partial(_hazard_derivative, n=1)),
+    rules={"x": ("x", lambda g, out, x: g * hazard_derivative(x, n=2))},
+    doc="The derivative of normal_hazard, a row of its own for exports.",
 )
 
 normal_hazard: Function = elementary(
     "normal_hazard",
-    ("x", lambda g, out, x: g * hazard_derivative(x, n=1)),
+    ("x", lambda g, out, x: g * hazard_slope(x)),
     # Of a number, this raises where the array function returns inf, for a very negative one.
     scalar=lambda x: math.sqrt(2.0 / math.pi) / float(_erfcx(x * -math.sqrt(0.5))),
     array=_hazard,

@@ -22,6 +22,7 @@ from rows import by_name, each
 from transcript import sections
 
 import agrad.engine as ag
+from agrad.engine.autodiff.uncertainty import correlate
 
 M = np.arange(24.0).reshape(2, 3, 4) % 7
 
@@ -296,8 +297,13 @@ def test_a_copy_of_a_measured_value_is_measured_likewise_and_independent(make):
         assert (made.node.uncertainty.dof, made.node.uncertainty.distribution) == (known.dof, known.distribution)
         assert np.allclose(ag.uncertainty(made - x), math.sqrt(2.0) * np.asarray(known.u))
     correlated = ag.correlated([1.0, 2.0], [[0.01, 0.005], [0.005, 0.01]])
+    made = make(correlated)
+    assert ag.uncertainty(made[0] - made[1]) == pytest.approx(0.1)
+    assert ag.uncertainty(ag.sum(made) - ag.sum(correlated)) == pytest.approx(math.sqrt(2 * 0.03))
+    x, y = ag.normal(1.0, 0.1), ag.normal(2.0, 0.1)
+    correlate(x, y, 0.5)
     with pytest.raises(ag.AgradError, match="correlated"):
-        make(correlated)
+        make(x)
 
 
 @each("make", [pickle.dumps, copy.copy, copy.deepcopy])

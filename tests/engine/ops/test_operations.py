@@ -102,7 +102,7 @@ def test_tensors_and_plain_values_agree_and_nothing_is_shared(op):
 
 SCALARS_ONLY = Path(__file__).with_name("scalars_only.txt").read_text()
 MAKE_ARRAYS = "expand reshape flatten polar"
-NEED_SCIPY = "bessel_iv bessel_jv bessel_kv bessel_yv betainc_slope betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard y0 y1"
+NEED_SCIPY = "bessel_iv bessel_jv bessel_kv bessel_yv betainc_slope betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard hazard_derivative hazard_slope y0 y1"
 NEED_SCIPY += " bessel_ive bessel_kve rgamma reciprocal_gamma_derivative multigammaln"
 NEED_SCIPY += " erfinv digamma comb perm beta beta_slope beta_mixed lbeta bessel_j bessel_i j0 j1 i0 i1 gamma lgamma"
 

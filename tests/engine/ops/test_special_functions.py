@@ -207,6 +207,40 @@ def test_a_special_function_and_its_derivatives_are_exact(name):
     assert not [*errors(name, POINTS)]
 
 
+OF_ONE = [name for name, (_, *samples) in FUNCTIONS.items() if len(samples) == 1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OF_ONE)
+def test_the_third_derivative_of_a_special_function_is_exact(name):
+    f, sample = FUNCTIONS[name]
+    dice, wrong = random.Random(f"third {name}"), []
+    for _ in range(POINTS // (10 if name in DIGITS else 4)):
+        x = sample(dice)
+        with mp.workdps(DIGITS.get(name, 120)):
+            exact, slope = (
+                float(mp.re(mp.diff(lambda shift: f(mp.mpf(x) * (1 + shift)), mp.zero, n)) / mp.mpf(x) ** n)  # noqa: B023
+                for n in (3, 4)
+            )
+        found = third_here(name, x)
+        if (
+            abs(exact) > NEGLIGIBLE
+            and found != exact
+            and not abs(found - exact) <= 1e-11 * abs(exact) + WITHIN * abs(x * slope)
+        ):
+            wrong.append((x, found, exact))
+    assert not wrong
+
+
+def third_here(name, x):
+    x = ag.tensor(x, requires_grad=True)
+    function, *before = name.split()
+    y = ag.multigammaln(x, 3) if before == ["3"] else getattr(ag, function)(*map(float, before), x)
+    for _ in range(3):
+        y = ag.vjp(y, [x], 1.0, create_graph=True)[0]
+    return y.item()
+
+
 TINY = [sign * x for x in (5e-324, 1e-310, 1e-308, 1e-200, 1e-100) for sign in (1, -1)]
 OF_TINY = {
     **{f"{name}{n}": of_order(of, n) for name, of in (("j", mp.besselj), ("i", mp.besseli)) for n in (0, 1)},
