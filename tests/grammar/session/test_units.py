@@ -384,3 +384,11 @@ def test_a_demand_is_met_or_the_page_says_why_not(number, asked, text, expected)
 
 def test_every_demand_has_a_row():
     assert [int(number) for number, *_ in table(HERE / "demands.txt")] == [*range(1, 26)]
+
+
+def test_a_budget_as_csv_has_the_units_of_each_row():
+    lines = said("x = 2.0 ± 0.1 km; t = 3.0 ± 0.1 s; y = x/t; budget y as csv")[-1].splitlines()
+    head, *rows = [line.split(",") for line in lines]
+    units = [(row[0], row[head.index("unit")], row[head.index("sensitivity_unit")]) for row in rows]
+    assert units == [("x", "km", "1/s"), ("t", "s", "km/s²"), ("y", "km/s", "")]
+    assert "unit" not in said("x = 2.0 ± 0.1; budget 2*x as csv")[-1]
