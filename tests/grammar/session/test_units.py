@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from answers import table
 from rows import each
+from sessions import said
 
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
