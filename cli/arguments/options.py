@@ -23,7 +23,13 @@ class TableCommand(FormulaCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Part `-Dk=3` in two words."""
         parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
-        return super().parse_args(ctx, parted)
+        rest = super().parse_args(ctx, parted)
+        single = {name: one for one in self.params for name in one.opts if not (one.multiple or one.nargs == -1)}
+        words = [word.partition("=")[0] for word in parted[: parted.index("--") if "--" in parted else None]]
+        given = [single[word] for word in words if word in single and not getattr(single[word], "is_flag", True)]
+        if twice := next((one for one in given if given.count(one) > 1), None):
+            raise click.UsageError(f"{twice.opts[-1]} is given twice, and takes one value")
+        return rest
 
 
 class Reading(Options):

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import chain, combinations
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -30,6 +31,7 @@ from agrad.grammar.commands.fitting import mistaken_constants
 from agrad.grammar.files import require_folder
 from agrad.grammar.results import Estimated
 from agrad.grammar.session.inputs import open_names
+from agrad.grammar.session.rowwise import Rowwise
 
 if TYPE_CHECKING:
     from agrad.cli.data.fit_work import FitBench, Wishes
@@ -113,7 +115,11 @@ def command(asked: Asked) -> int:
         require_folder(asked.out)
     with ExitStack() as stack:
         if agrad.cli.data.at_file.is_pipe(path):
-            files, path = [stack.enter_context(agrad.cli.data.at_file.copied(path))], "<stdin>"
+            watched, copied = Rowwise(), partial(stack.enter_context, agrad.cli.data.at_file.copied(path))
+            end_in(watched, asked.limits.timeout, asked.as_json)
+            begun, files, path = monotonic(), [watched.all_at_once(copied)], "<stdin>"
+            if asked.limits.timeout is not None:
+                asked.limits.timeout -= monotonic() - begun
         else:
             files = agrad.cli.data.parts.inputs(path)
         for written in (asked.out, asked.report):

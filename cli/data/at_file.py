@@ -49,11 +49,17 @@ def is_pipe(path: str) -> bool:
 @contextmanager
 def copied(path: str) -> Iterator[str]:
     """The name of a file that is a copy of what a pipe gives, as long as it is needed. Raises AgradError."""
-    with rare.tempfile.TemporaryDirectory() as folder:
-        copy = os.path.join(folder, "data")
-        with reading_input(), ExitStack() as stack, open(copy, "wb") as file:
-            stream = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+    with ExitStack() as stack:
+        if os.path.isdir("/proc/self/fd"):  # where a file needs no name, nothing of it can stay
+            file = stack.enter_context(rare.tempfile.TemporaryFile())
+            copy = f"/proc/self/fd/{file.fileno()}"
+        else:
+            copy = os.path.join(stack.enter_context(rare.tempfile.TemporaryDirectory()), "data")
+            file = stack.enter_context(open(copy, "wb"))
+        with reading_input(), ExitStack() as opened:
+            stream = sys.stdin.buffer if path == "-" else opened.enter_context(open(path, "rb"))
             rare.shutil.copyfileobj(stream, file)
+            file.flush()
         yield copy
 
 

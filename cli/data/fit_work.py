@@ -28,8 +28,9 @@ from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
 from agrad.engine.units.quantity import unit_of
 from agrad.engine.units.scale import Scale
+from agrad.engine.units.unit import without_zero
 from agrad.engine.values import Array, np
-from agrad.grammar.commands.fit_units import Given, Scales, scales_of, without_zero
+from agrad.grammar.commands.fit_units import Given, Scales, scales_of
 from agrad.grammar.commands.fitting import Typed, leaves_of, loss_of, middle_of, with_tied, within_of
 from agrad.grammar.commands.plot.command import Drawn, of_sets
 from agrad.grammar.files import replacing
@@ -88,7 +89,7 @@ class FitBench(Bench):
         text = wishes.beyond
         with noted("--beyond"):
             self.beyond = None if text is None else Given.read("--beyond is", text, _in("--beyond"))
-        every = [*chain.from_iterable(self.given.values()), *filter(None, [self.beyond])]
+        every = chain(*self.given.values(), filter(None, [self.beyond]))
         work.ask.units = work.ask.units or any(unit_of(one.value) is not None for one in every)
 
     def started(self, texts: Mapping[str, str]) -> str:
@@ -139,42 +140,42 @@ class FitBench(Bench):
 
     def compile(self) -> None:
         """Find the units of all numbers, and compile the expressions for the example, if there is one."""
-        scales, has_sigma, beyond = self._scales(), SIGMA in self.others, None
+        scales, has_sigma = self._scales(), SIGMA in self.others
+        session, row = self.model.session, self._row(self.model)
         unit = None if has_sigma else scales.measured[0]
-        if self.beyond is not None:
-            beyond = float(scales.option(self.beyond, unit))
+        beyond = None if self.beyond is None else float(scales.option(self.beyond, unit))
         loss = loss_of(self.wishes.loss, beyond, has_sigma, TYPED, lambda: Scale(unit).told(0.1))
-        if None in self.starts.values() and loss is None and not self.uncertain and self._is_linear():
-            self.starts = {name: 0.0 if x is None else x for name, x in self.starts.items()}
-        self.start, within = within_of(self.starts, self.bounds, scales, self.started)
+
+        def has_one_minimum() -> bool:
+            values = [*[1.0] * len(self.names), *row.values()]
+            called = lambda *xs: session.row([*self.names, *row], xs)  # noqa: E731
+            return loss is None and not self.uncertain and is_linear(called, values, len(self.names))
+
+        self.start, within = within_of(self.starts, self.bounds, scales, self.started, has_one_minimum)
         self.within = within._replace(loss=loss)
-        units = zip(self.names, self.start, scales.parameters, strict=True)
-        self.tied({name: Scale(unit).of(x) for name, x, unit in units})
+        self.tied({name: session.scales[name].of(x) for name, x in zip(self.names, self.start, strict=True)})
         self.at(np.array(self.start))
         super().compile()
 
     def _scales(self) -> Scales:
         """The units of the parameters and of what was measured, which all rows have. Raises AgradError."""
-        texts, named, model = self.work.ask.formulas, self.sessions.values, self.model.session
+        y, named, model = self.work.ask.formulas[MEASURED], self.sessions.values, self.model.session
         row = self._row(self.model)
-        values = {title: as_array(named[title].value(self._row(one))) for title, one in self.others.items()}
 
         def of_model(*xs: Any) -> Any:
             return as_array(model.value(row, dict(zip(self.names, xs, strict=True))))
 
-        def given(title: str, said: str, change: Callable[[str], str]) -> Given:
-            beside = model.expression if title == MEASURED else None
-            return Given(f"{said} is", values[title], named[title].expression, change, beside)
+        def given(title: str, said: str, change: Callable[[str], str], beside: Any = None) -> Given:
+            value = as_array(named[title].value(self._row(self.others[title])))
+            return Given(f"{said} is", value, named[title].expression, change, beside)
 
-        measured = given(MEASURED, texts[MEASURED], partial(Line.typed().edited, texts[MEASURED]))
+        measured = given(MEASURED, y, partial(Line.typed().edited, y), model.expression)
         used = [model.scales[name].unit for name in row if name in model.scales]
         scales = scales_of([of_model], self.starts, [measured], self.given, used)
-        units = dict(zip(self.names, map(Scale, scales.parameters), strict=True))
-        for session in (model, *self.bends):
-            session.scales |= units
+        for session in (model, *self.bends, named[MEASURED]):
+            session.scales |= dict(zip(self.names, map(Scale, scales.parameters), strict=True))
             session.result = scales.scale(scales.measured[0])
-        named[MEASURED].result = scales.scale(scales.measured[0])
-        for title in values.keys() - {MEASURED}:  # differences, also of a scale such as °C
+        for title in self.others.keys() - {MEASURED}:  # differences, also of a scale such as °C
             option, _, name = title.partition(" ")
             unit = without_zero(model.scales.get(name, Scale()).unit) if name else scales.measured[0]
             named[title].result = scales.scale(unit, given(title, title, _in(option, name)))
@@ -183,12 +184,6 @@ class FitBench(Bench):
     def _row(self, formula: RowFormula) -> dict[str, float]:
         """The numbers of the example for a formula."""
         return {name: self.work.example.get(spelled, 1.0) for name, spelled in formula.used.items()}
-
-    def _is_linear(self) -> bool:
-        """Whether the model is a linear function of the parameters, whatever else it is a function of."""
-        row, count = self._row(self.model), len(self.names)
-        names = [*self.names, *row]
-        return is_linear(partial(_called, self.model.session, names), [*[1.0] * count, *row.values()], count)
 
     def tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What parameters give. Raises AgradError."""
@@ -332,10 +327,6 @@ def _table(formula: RowFormula, piece: Piece) -> Array:
     """The derivatives of a formula, row by row, and its values."""
     value, *slopes = formula.of(piece)[0].values()
     return np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
-
-
-def _called(session: Rowwise, names: Sequence[str], *values: Any) -> Any:
-    return session.row(names, values)
 
 
 def _in(option: str, name: str = "") -> Callable[[str], str]:

@@ -556,13 +556,16 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
 
 def _matrix_of(name: str, of_readings: str, x: Any, others: Any) -> Tensor:
     values = [x, *(others if isinstance(others, tuple) else [others])]
-    if Units.exist:
-        units.quantity.plain_only(values, name)
-    _, u, matrix = together(values)
+    unit = units.quantity.common(values, name) if Units.exist and name == "covariance" else None
+    _, u, matrix = together([*map(units.quantity.bare, values)])
     if not np.any(u):
         fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value"), Hint(f"{of_readings}(x, y)   is of readings")]
         raise AgradError("type", f"{name} is of uncertain values, and none of these is", fixes=fixes)
-    return tensor(matrix * np.outer(u, u) if name == "covariance" else matrix)
+    found = tensor(matrix * np.outer(u, u) if name == "covariance" else matrix)
+    if unit is not None:
+        found.node.unit = units.unit.quotient(units.quantity.ONE, units.unit.without_zero(unit), -2)
+        found.node.recorded = True
+    return found
 
 
 for _name, _readings_of, _example in (

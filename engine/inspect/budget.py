@@ -161,7 +161,9 @@ class Budget(NamedTuple):
         """A line for each source, and one for the result."""
         result = Source(self.name, "", self.value, self.u, 1.0, self.u, 1.0, self.dof)
         rows = [[row.name, *[format_number(x, None) for x in row[2:]]] for row in (*self.sources, result)]
-        return csv_lines([["source", *Source._fields[2:]], *rows]).removesuffix("\n")
+        heads = ["source", *Source._fields[2:], *(["unit", "sensitivity_unit"] if self.units else [])]
+        pairs = self.units or [()] * len(rows)
+        return csv_lines([heads, *[[*row, *pair] for row, pair in zip(rows, pairs, strict=True)]]).removesuffix("\n")
 
     def latex(self) -> str:
         """The table for a paper, and the result below it."""

@@ -164,7 +164,12 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
 def linspace(start: Any, stop: Any, num: Any) -> Tensor:
     """num evenly spaced numbers from start to stop, both included."""
     (count,) = _sizes("linspace", (num,))
-    return tensor(np.linspace(number_of("linspace", "start", start), number_of("linspace", "stop", stop), count))
+    first, last = number_of("linspace", "start", start, True), number_of("linspace", "stop", stop, True)
+    made = tensor(np.linspace(first, last, count))
+    if Units.exist:
+        made.node.unit = units.quantity.common([start, stop], "linspace")
+        made.node.recorded = made.node.unit is not None
+    return made
 
 
 # Random numbers

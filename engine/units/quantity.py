@@ -69,6 +69,17 @@ def like(number: Value, other: Tensor) -> Tensor:
     return made
 
 
+def common(values: Sequence[Any], what: str) -> Unit | None:
+    """The unit of the first of some values that has one, which all have to fit. Raises AgradError of kind `unit`."""
+    work = Inference.current()
+    first, *others = [work.quantity(value) for value in values]
+    for other in others:
+        if not work.alike(first, other):
+            one, two = (named(work.solid(x)) for x in (first, other))
+            raise AgradError("unit", f"{what} takes values of one unit, not {one} and {two}")
+    return next((unit for value in values if (unit := unit_of(value, work)) is not None), None)
+
+
 def measured(value: Any, u: Any) -> tuple[Any, Any, Unit | None]:
     """A value and its uncertainty as numbers, with the unit; as they are, where the value was computed or has a name.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Hint, Instead
@@ -26,6 +26,9 @@ POWER = r"(?:(?:\^|\*\*)(-?\d+(?![\w.])|\(-?\d+(?:/\d+)?\))|([⁻⁰¹²³⁴⁵
 _FACTOR = pattern(rf"({_WORD}){POWER}?")
 _MOST_BITS = 10_000  # of a power of a factor
 _NUMBER = pattern(r"(pi|\d[\d.]*(?:e-?\d+)?)(?:/(pi|\d[\d.]*)(?![\w.]))?\s*")
+
+
+_U = TypeVar("_U", "Unit", "Unit | None")
 
 
 class Unit(NamedTuple):
@@ -313,6 +316,11 @@ def si(dim: Powers) -> Unit:
         if found is not None and found.dim == dim:
             return found
     return _of_bases(dim)
+
+
+def without_zero(unit: _U) -> _U | Unit:
+    """A unit, or the one of SI for a scale such as °C."""
+    return si(unit.dim) if unit is not None and unit.zero is not None else unit
 
 
 def _of_bases(dim: Powers) -> Unit:

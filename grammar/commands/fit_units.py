@@ -20,7 +20,7 @@ from agrad.engine.units.function import Function
 from agrad.engine.units.infer import Quantity
 from agrad.engine.units.quantity import ONE, scaled, unit_of
 from agrad.engine.units.scale import Scale
-from agrad.engine.units.unit import Powers, Unit, named, si, times
+from agrad.engine.units.unit import Powers, Unit, named, si, times, without_zero
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.session.rowwise import Rowwise
@@ -125,7 +125,11 @@ def scales_of(
     for model, y in zip(models, measured, strict=True):
         with traced(partial(called, model), examples, names=[*starts], has_units=True):
             required(known, known.result, y)
-    shown = [_shown(known, of, given[name]) for name, of in zip(starts, known.arguments, strict=True)]
+    for name, of in zip(starts, known.arguments, strict=True):
+        for one in given[name]:
+            required(known, of, one)
+    begun = [[without_zero(unit_of(one.value, known.work)) for one in given[name]] for name in starts]
+    shown = [next(filter(None, units), None) for units in begun]
     for of in known.arguments:
         known.work.equal(of.dim, {})  # of what nothing determines
     units = [without_zero(unit_of(y.value, known.work)) for y in measured]
@@ -134,19 +138,6 @@ def scales_of(
     same = [next((unit for unit in usual if unit.dim == dim), si(dim)) if dim else None for dim in dims]
     scales = Scales([one or other for one, other in zip(shown, same, strict=True)], units, known)
     return scales if scales.is_mixed else scales._replace(measured=units[:1] * len(units))
-
-
-def without_zero(unit: Unit | None) -> Unit | None:
-    """A unit, or the one of SI for a scale such as °C."""
-    return si(unit.dim) if unit is not None and unit.zero is not None else unit
-
-
-def _shown(known: Function, of: Quantity, given: Sequence[Given]) -> Unit | None:
-    """The unit that a parameter begins in, or is bounded in. Raises AgradError of kind `unit` for any other one."""
-    for one in given:
-        required(known, of, one)
-    found = (without_zero(unit_of(one.value, known.work)) for one in given)
-    return next((unit for unit in found if unit is not None), None)
 
 
 def required(known: Function, wanted: Quantity, given: Given) -> Quantity:

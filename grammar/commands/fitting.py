@@ -218,10 +218,12 @@ def _fit(session: Session, call: Call) -> None:
     shapes = [() if value is None else shape_of(value) for value in starts.values()]
     every = [f"{name}{one}" for name, shape in zip(asked.names, shapes, strict=True) for one in _indices(shape)]
     columns, data = _data(call, asked, parts, shapes, scales)
-    is_open = any(value is None for value in starts.values()) and "loss" not in call.options and not columns
-    if is_open and all(is_linear(one.model, [1.0] * len(every)) for one in data):
-        starts = {name: 0.0 if value is None else value for name, value in starts.items()}
-    first, within = within_of(starts, bounds, scales, partial(started, call))
+
+    def has_one_minimum() -> bool:
+        models = [one.model for one in data if "loss" not in call.options and one.errors is None]
+        return len(models) == len(data) and all(is_linear(model, [1.0] * len(every)) for model in models)
+
+    first, within = within_of(starts, bounds, scales, partial(started, call), has_one_minimum)
     try:
         found = together(data, every, first, within._replace(loss=_loss(call, data, every, first, scales)))
         if found.problem:
@@ -489,13 +491,18 @@ def within_of(
     bounds: Mapping[str, tuple[float, float]],
     scales: Scales,
     started: Callable[[Mapping[str, str]], str],
+    has_one_minimum: Callable[[], bool],
 ) -> tuple[list[float], Within]:
     """Where the search begins and its bounds, for each entry of the parameters in its unit.
 
-    Raises AgradError of kind `name` where a parameter has no start: `started` gives the line with some.
+    Where a parameter has no start, that is 0 if the sum of squares `has_one_minimum`. Else it raises AgradError of kind
+    `name`: `started` gives the line with some.
     """
     of = dict(zip(starts, scales.parameters, strict=True))
-    if missing := {name: with_unit("1", of[name]) for name, start in starts.items() if start is None}:
+    missing = {name: with_unit("1", of[name]) for name, start in starts.items() if start is None}
+    if missing and has_one_minimum():
+        starts = {**starts, **dict.fromkeys(missing, 0.0)}
+    elif missing:
         message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
         raise AgradError("name", message, fixes=[started(missing)])
     counts = {name: size_of(shape_of(start)) for name, start in starts.items()}

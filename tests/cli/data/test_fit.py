@@ -205,6 +205,7 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
         (["--coverage", "95"], "95.0 is not in the range 0<x<1", ""),
         (["--coverage", "nan"], "nan is not in the range 0<x<1", ""),
         (["--points"], "--points is for --json", "--points --json"),
+        (["--sigma", "1", "--sigma", "s"], "--sigma is given twice, and takes one value", ""),
         (["--points", "-o", "points.csv"], "--points is for --json", "--points -o points.csv --json"),
         (["--y", "n"], "--y and ~ both say what was measured", ""),
         (["--tied", "a=2*b"], "--over and --tied both have a", ""),
@@ -333,6 +334,15 @@ def test_data_may_come_from_a_pipe(environment, tmp_path):
     assert told("-", text + b"\n1,x,1,1")[1].startswith("<stdin>:32:3: error[file]: column n: ")
     as_lines = b"".join(b'{"t": %d, "n": %f}\n' % (t, 9 * 0.7**t) for t in range(9))
     assert "R2 = " in told("-", as_lines)[0]
+
+
+def test_the_time_limit_counts_what_a_pipe_takes(environment, tmp_path):
+    line = [sys.executable, "-m", "agrad.cli", "fit", "n ~ a*t", "-", "--over", "a=9", "--timeout", "0.5"]
+    how = {"cwd": tmp_path, "env": environment, "stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(line, **how) as process:
+        assert b"this took longer than 0.5 s, the limit" in process.stderr.read()
+        process.stdin.close()
+    assert process.returncode == 124
 
 
 def test_the_coverage_is_that_of_bands_intervals_and_the_report(inside, tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from answers import table
 from rows import each
+from sessions import said
 
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
@@ -406,3 +407,11 @@ def test_no_number_of_a_value_with_a_unit_leaves_python_s_reading():
         assert problem.value.fixes[0].startswith("calculator   reads units, as in "), line
     run("calculator", session)
     assert run("w.grad", session) == ["3 km"]
+
+
+def test_a_budget_as_csv_has_the_units_of_each_row():
+    lines = said("x = 2.0 ± 0.1 km; t = 3.0 ± 0.1 s; y = x/t; budget y as csv")[-1].splitlines()
+    head, *rows = [line.split(",") for line in lines]
+    units = [(row[0], row[head.index("unit")], row[head.index("sensitivity_unit")]) for row in rows]
+    assert units == [("x", "km", "1/s"), ("t", "s", "km/s²"), ("y", "km/s", "")]
+    assert "unit" not in said("x = 2.0 ± 0.1; budget 2*x as csv")[-1]
