@@ -212,15 +212,6 @@ def _with_unit(value: Any, unit: str, precision: int | None) -> str:
     return _formula(value, precision) + (rf"\,\mathrm{{{_upright(unit)}}}" if unit else "")
 
 
-# Units of which siunitx has macros, by their words here; of the others, it takes the text.
-_MACROS = dict.fromkeys(
-    "metre gram second ampere kelvin mole candela bit byte radian steradian degree arcminute arcsecond percent hertz "
-    "newton pascal joule watt coulomb volt farad siemens weber tesla henry lumen lux becquerel gray sievert katal "
-    "minute hour day litre tonne hectare electronvolt dalton".split(),
-    "",
-) | {"Ω": "ohm", "celsius": "degreeCelsius", "astronomical_unit": "astronomicalunit"}
-
-
 def _in_siunitx(value: Any, unit: str, precision: int | None) -> str:
     """The same for siunitx: `\\qty{9.81}{\\metre\\per\\second\\tothe{2}}`."""
     try:
@@ -239,18 +230,14 @@ def _in_siunitx(value: Any, unit: str, precision: int | None) -> str:
 
 def _macro(name: str) -> str:
     """The macros of a unit with its prefix. Raises KeyError where there are none."""
-    units, prefixes = agrad.engine.units.unit, agrad.engine.units.table.PREFIXES
-    whole, long = units.read(name), {scale: f"\\{prefix}" for prefix, scale in prefixes.items() if len(prefix) > 2}
-    for prefix in ("", *prefixes):
-        base, scale = name.removeprefix(prefix), prefixes.get(prefix)
+    units, table = agrad.engine.units.unit, agrad.engine.units.table
+    whole, words = units.read(name), {x: f"\\{prefix}" for prefix, x in table.PREFIXES.items() if len(prefix) > 2}
+    for prefix in ("", *table.PREFIXES):
+        base, scale = name.removeprefix(prefix), table.PREFIXES.get(prefix)
         word, bare = units.word(base) or base, units.find(base)
-        if (
-            prefix + base == name
-            and word in _MACROS
-            and bare is not None
-            and bare.factor * (scale or 1) == whole.factor
-        ):
-            return f"{long[scale] if scale else ''}\\{_MACROS[word] or word}"
+        is_same = bare is not None and prefix + base == name and bare.factor * (scale or 1) == whole.factor
+        if is_same and word in table.MACROS:
+            return f"{words[scale] if scale else ''}\\{table.MACROS[word] or word}"
     raise KeyError(name)
 
 

@@ -153,10 +153,9 @@ def drawing(inside: Sequence[tuple[int, Node]]) -> dict[str, Any]:
     return {"layers": [[names.get(joint, joint[0]) for joint in layer] for layer in layers if layer], "lines": found}
 
 
-def _scales(unit: Unit) -> list[list[float]]:
-    """The factors to SI units and the zeros of a unit, of each entry along the last axis."""
-    every = unit.entries or (unit,)
-    return [[float(x.factor) for x in every], [float(x.zero or 0) for x in every]]
+def _scales(units: Sequence[Unit]) -> list[list[float]]:
+    """The factors to SI units and the zeros, of each entry along the last axis."""
+    return [[float(x.factor) for x in units], [float(x.zero or 0) for x in units]]
 
 
 # The page
@@ -266,7 +265,7 @@ class _Page:
             "sliders": [self.known[leaf.seq] for leaf in leaves] if made.text else [],
             "reason": made.reason,
             "guards": made.guards,
-            "units": [[*at, unit.text, *_scales(unit)] for *at, unit in self.units],
+            "units": [[*at, unit.text, *_scales(unit.entries or (unit,))] for *at, unit in self.units],
             "numbers": [x if isfinite(x) else str(x) for x in made.numbers],
             "guarded": [{"text": guard.text, "parent": guard.parent} for guard in graph.guards],
         }
@@ -333,12 +332,7 @@ class _Page:
                 "node": known[visit.node.seq],
                 "in": at(visit.cotangent, unit(visit.node, walk.root)),
                 "parts": [
-                    [
-                        known[x.seq],
-                        at(local, unit(x, visit.node) if local is not None else None),
-                        at(passed, unit(x, walk.root)),
-                    ]
-                    for x, local, passed in visit.parts
+                    [known[x.seq], at(d, unit(x, visit.node)), at(c, unit(x, walk.root))] for x, d, c in visit.parts
                 ],
             }
             for visit in walk.visits.values()

@@ -16,5 +16,6 @@ from agrad.engine.text import beside, tables
 _text = beside(__file__, "units.txt")
 TABLE, _, _ = _text.partition("\n[")
 _others = tables(_text)
+MACROS = _others["siunitx"]  # by the words of units, another name where there it is another
 AMBIGUOUS, CALLED = _others["ambiguous"], {"": "a number", **_others["dimensions"]}
 PREFIXES = {prefix: Fraction(scale) for prefix, scale in _others["prefixes"].items()}
