@@ -60,13 +60,13 @@ class NoForward(AgradError, NotImplementedError):
 class ForwardHandle:
     """What `register_forward_hook` returns: `remove()` takes the hook away."""
 
-    __slots__ = ("_module", "_store", "hook", "with_kwargs")
+    __slots__ = ("_module", "_store", "hook")
     is_object = True
 
-    def __init__(self, module: Module, store: str, hook: Callable[..., Any], with_kwargs: bool = False) -> None:
+    def __init__(self, module: Module, store: str, hook: Callable[..., Any]) -> None:
         if not callable(hook):
             raise Mistyped("type", f"a hook is a function, not {describe(hook)}")
-        self._module, self._store, self.hook, self.with_kwargs = module, store, hook, with_kwargs
+        self._module, self._store, self.hook = module, store, hook
         Object.__setattr__(module, store, (*module.__dict__.get(store, ()), self))
 
     def remove(self) -> None:
@@ -93,31 +93,26 @@ class Module(Object):
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The value of `forward`, or what the hooks of the module make of it."""
-        for handle in self.__dict__.get("_before", ()):
-            changed = handle.hook(self, args, *([keywords] if handle.with_kwargs else []))
-            if changed is not None and handle.with_kwargs:
-                args, keywords = changed
-            elif changed is not None:
+        for hook in self._hooks("_before"):
+            changed = hook(self, args)
+            if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
         watched = self._hooks("_backward")
         found = _watched(self, watched, args, keywords) if watched else self.forward(*args, **keywords)
         for hook in self._hooks("_gradients"):
             found = _met(self, hook, found)
-        for handle in self.__dict__.get("_after", ()):
-            changed = handle.hook(self, args, *([keywords] if handle.with_kwargs else []), found)
+        for hook in self._hooks("_after"):
+            changed = hook(self, args, found)
             found = found if changed is None else changed
         return found
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> ForwardHandle:
-        """Call a function with the module, its arguments and its value; what it returns, if anything, is the value.
+    def register_forward_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
+        """Call a function with the module, its arguments and its value; what it returns, if anything, is the value."""
+        return ForwardHandle(self, "_after", hook)
 
-        `with_kwargs`: the arguments that were named come, as a dictionary, after those that were not.
-        """
-        return ForwardHandle(self, "_after", hook, with_kwargs)
-
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> ForwardHandle:
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
         """Call a function with the module and its arguments; what it returns, if anything, are the arguments."""
-        return ForwardHandle(self, "_before", hook, with_kwargs)
+        return ForwardHandle(self, "_before", hook)
 
     def register_full_backward_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
         """Call a function, in a backward pass, with the module and the gradients of its arguments and its values.

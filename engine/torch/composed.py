@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import reduce
 from itertools import combinations as choices
 from itertools import combinations_with_replacement as choices_again
@@ -145,7 +146,7 @@ def _kth(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     values, places = T.sort(input, dim)
     if not 1 <= k <= max(1, *values.shape[dim : dim + 1 or None]):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    found = values.select(dim, k - 1), places.select(dim, k - 1)
+    found = entitle(values.select(dim, k - 1), "KthvalueBackward0"), places.select(dim, k - 1)
     made = named("kthvalue", "values", "indices")
     return made(*(x.unsqueeze(dim) for x in found)) if keepdim else made(*found)
 
@@ -319,13 +320,13 @@ install_rows(
         "atleast_1d FUNCTION": _at_least(1),
         "atleast_2d FUNCTION": _at_least(2),
         "atleast_3d FUNCTION": _at_least(3),
-        "addr PLACE": lambda input, a, b, *, beta=1, alpha=1: beta * input + alpha * T.outer(a, b),
+        "addr PLACE AddrBackward0": lambda input, a, b, *, beta=1, alpha=1: beta * input + alpha * T.outer(a, b),
         "block_diag FUNCTION": _block_diag,
         "broadcast_shapes FUNCTION": lambda *shapes: T.zeros(np.broadcast_shapes(*shapes)).shape,
         "bucketize FUNCTION": lambda input, boundaries, *, right=False: T.searchsorted(boundaries, input, right=right),
         "cholesky": lambda input, upper=False: cholesky(input, upper=upper),
         "cholesky_solve": _cholesky_solve,
-        "cholesky_inverse": lambda L, upper=False: _cholesky_solve(T.eye(len(L)), L, upper),  # noqa: N803
+        "cholesky_inverse CholeskyInverseBackward0": lambda L, upper=False: _cholesky_solve(T.eye(len(L)), L, upper),  # noqa: N803
         "combinations FUNCTION": lambda input, r=2, with_replacement=False: input[
             tensor_of(np.array([*(choices_again if with_replacement else choices)(range(len(input)), r)]))
         ],
@@ -336,7 +337,7 @@ install_rows(
         "hsplit": _cut("hsplit", 1),
         "vsplit": _cut("vsplit", 0),
         "dsplit": _cut("dsplit", 2),
-        "frac PLACE": lambda input: input - engine("trunc", input),
+        "frac PLACE FracBackward0": lambda input: input - engine("trunc", input),
         "float_power PLACE": lambda input, exponent: T.pow(T.to(input, float64), exponent),
         "histc": _without_graph(_histc),
         "isin FUNCTION": _isin,
@@ -347,12 +348,14 @@ install_rows(
         "kthvalue": _kth,
         "mode": _mode,
         "msort": lambda input: T.sort(input, 0)[0],
-        "ldexp PLACE": lambda input, other: input * 2.0**other,
-        "logaddexp2": lambda input, other: T.logaddexp(input * math.log(2), other * math.log(2)) / math.log(2),
+        "ldexp PLACE LdexpBackward0": lambda input, other: input * 2.0**other,
+        "logaddexp2 Logaddexp2Backward0": lambda input, other: (
+            T.logaddexp(input * math.log(2), other * math.log(2)) / math.log(2)
+        ),
         "logcumsumexp": _logcumsumexp,
         "logdet": _logdet,
-        "mvlgamma multigammaln": lambda input, p: engine("multigammaln", input, p),
-        "nanmedian": lambda input: T.median(input[~T.isnan(input)]),
+        "mvlgamma multigammaln MvlgammaBackward0": lambda input, p: engine("multigammaln", input, p),
+        "nanmedian NanmedianBackward0": lambda input: T.median(input[~T.isnan(input)]),
         "polygamma FUNCTION": lambda n, input: engine("polygamma", n, input),
         "positive": _positive,
         "promote_types FUNCTION": lambda a, b: max(a, b, key=lambda one: one.rank),
@@ -379,9 +382,9 @@ install_rows(
             tensor_of(x) for x in np.unravel_index(np.asarray(indices.value).astype(np.intp), shape)
         ),
         "vander FUNCTION": _vander,
-        "select_scatter": _scattered("select"),
-        "slice_scatter": _scattered("slice"),
-        "diagonal_scatter": _scattered("diagonal"),
+        "select_scatter SelectScatterBackward0": _scattered("select"),
+        "slice_scatter SliceScatterBackward0": _scattered("slice"),
+        "diagonal_scatter DiagonalScatterBackward0": _scattered("diagonal"),
         "chain_matmul FUNCTION": lambda *matrices: reduce(T.matmul, matrices),
         "sum_to_size": lambda input, *size: input.sum(
             [at for at in range(input.ndim) if at < input.ndim - len(sizes(size)) or sizes(size)[at - input.ndim] == 1],
@@ -410,17 +413,11 @@ def _nothing(*_: Any, **__: Any) -> None:
     """Nothing: there is one device, and one way to compute."""
 
 
-class autocast:  # noqa: N801 - PyTorch's name
+class autocast(nullcontext[None]):  # noqa: N801 - PyTorch's name
     """Nothing: there is one type of numbers."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        pass
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
+        super().__init__()
 
     def __call__(self, function: Any) -> Any:
         """The function itself."""

@@ -186,14 +186,6 @@ def triu_indices(row: int, col: int, offset: int = 0) -> Any:
     return np.array(np.triu_indices(row, offset, col)), int64
 
 
-def _likes() -> None:
-    for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint"):
-        public(f"{name}_like", method=False)(_like(name))
-        if name in ("zeros", "ones", "empty", "full"):
-            give(f"new_{name}", _new(name))
-    give("new_tensor", lambda self, data, **given: tensor(data, **{"dtype": self.kind, **given}))
-
-
 def _like(name: str) -> Callable[..., Any]:
     def call(input: Any, *args: Any, **given: Any) -> Any:
         shape = tuple(input.shape)
@@ -325,7 +317,11 @@ def randperm(n: int, generator: Any = None) -> Any:
     return _draws(generator).permutation(n), int64
 
 
-_likes()
+for _name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint"):
+    public(f"{_name}_like", method=False)(_like(_name))
+    if _name in ("zeros", "ones", "empty", "full"):
+        give(f"new_{_name}", _new(_name))
+give("new_tensor", lambda self, data, **given: tensor(data, **{"dtype": self.kind, **given}))
 
 
 @public(method=False)

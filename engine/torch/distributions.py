@@ -31,7 +31,6 @@ class Distribution:
     names: tuple[str, ...] = ()
     batch_shape, event_shape, has_rsample = Size(), Size(), False
     _is_checked = True  # whether values outside of the support are refused
-    _is_told = True  # whether the parameters are printed
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...  # parameters, and formulas
@@ -116,8 +115,8 @@ class Distribution:
         return type(self)(**{name: x.expand(*batch_shape, *x.shape[count:]) for name, x in given.items()})
 
     def __repr__(self) -> str:
-        told = [(name, self.__dict__[name]) for name in self.names if self._is_told]
-        shown = [f"{name}: {x.item() if x.numel() == 1 else x.shape}" for name, x in told]
+        told = {} if type(self) in (LogNormal, HalfNormal, Beta) else {name: self.__dict__[name] for name in self.names}
+        shown = [f"{name}: {x.item() if x.numel() == 1 else x.shape}" for name, x in told.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -190,7 +189,6 @@ class Dirichlet(Distribution):
 
 _BOTH = "concentration1 concentration0"
 Beta = _kind("Beta", "The beta distribution; what it draws has no derivative here.", _BOTH, _BOTH)
-LogNormal._is_told = HalfNormal._is_told = Beta._is_told = False
 
 
 def _shares(self: Any) -> Any:
@@ -411,14 +409,6 @@ class MixtureSameFamily(Distribution):
         probs = self.mixture_distribution.probs
         probs = probs.reshape(*probs.shape, *(1,) * len(self.event_shape))
         return (probs * self.component_distribution.mean).sum(-1 - len(self.event_shape))
-
-    @property
-    def variance(self) -> Any:
-        """The variance: the mean of those of the kinds, and that of their means."""
-        probs = self.mixture_distribution.probs
-        probs, axis = probs.reshape(*probs.shape, *(1,) * len(self.event_shape)), -1 - len(self.event_shape)
-        apart = (self.component_distribution.mean - self.mean.unsqueeze(axis)).pow(2)
-        return (probs * self.component_distribution.variance).sum(axis) + (probs * apart).sum(axis)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"

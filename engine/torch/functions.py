@@ -32,7 +32,6 @@ from agrad.torch.registry import (
     in_place,
     named,
     need_tensor,
-    operand,
     plain,
     public,
     second,
@@ -73,21 +72,17 @@ _COMPARING = (
     "greater_equal"
 )
 _OTHERS = (
-    "clone maximum minimum isnan isfinite "
+    "maximum minimum isnan isfinite "
     "matmul mm=matmul bmm=matmul mv=matmul inverse=inv det "
     "matrix_power pinverse=pinv selu softplus silu matrix_exp=expm"
 )
 
 
-def _install() -> None:
-    for text in (_UNARY, _BINARY, _COMPARING, _OTHERS):
-        for pair in text.split():
-            name, _, ours = pair.partition("=")
-            quick = (ours or name) if text == _UNARY and (ours or name) in OPS else ""
-            public(name, place=text != _OTHERS, quick=quick)(plain(name, ours or name, text != _UNARY))
-
-
-_install()
+for _text in (_UNARY, _BINARY, _COMPARING, _OTHERS):
+    for _pair in _text.split():
+        _name, _, _ours = _pair.partition("=")
+        _quick = (_ours or _name) if _text == _UNARY and (_ours or _name) in OPS else ""
+        public(_name, place=_text != _OTHERS, quick=_quick)(plain(_name, _ours or _name, _text != _UNARY))
 
 
 @public(method=False)
@@ -117,7 +112,7 @@ def _check_subtraction(input: Any, other: Any) -> None:
 def _scaled(name: str, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """{} alpha*other."""
     need_tensor(name, input)
-    operand(name, other)
+    second((input, other), {})
     if name == "sub":
         _check_subtraction(input, other)
     if alpha != 1:
@@ -153,8 +148,9 @@ def _of_wholes(name: str, x: Any, y: Any) -> None:
 @each("pow", "floor_divide", "remainder", "fmod", place=True)
 def _of_any_type(name: str, input: Any, other: Any = None, **given: Any) -> Any:
     """{}, entry by entry."""
-    (input, other), _ = second((input, *(() if other is None else (other,))), given)
-    operand(name, other)
+    (input, other), more = second((input, *(() if other is None else (other,))), given)
+    if more:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
     _of_wholes(name, input, other)
     if name == "pow" and float64 not in (dtype_of(input), dtype_of(other)):
         base, exponent = (np.asarray(getattr(x, "value", x), dtype=float) for x in (input, other))
@@ -167,7 +163,7 @@ def _of_any_type(name: str, input: Any, other: Any = None, **given: Any) -> Any:
 @public("div", "divide", "true_divide", place=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input/other, cut to whole numbers in one of two ways."""
-    operand("div", other)
+    second((input, other), {})
     if rounding_mode in ("floor", "trunc"):
         _of_wholes("div", input, other)
         found = entitle(engine(rounding_mode, engine("div", input, other)), "DivBackward2")
@@ -737,8 +733,6 @@ give("H", property(_matrices_turned))
 @public("movedim", "moveaxis", view=True, title="PermuteBackward0")
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Some axes at other places."""
-    for axis in (*np.atleast_1d(source), *np.atleast_1d(destination)):
-        axis_in(input, axis)
     for given in (source, destination):
         if len({axis_in(input, axis) for axis in np.atleast_1d(given)}) < np.size(given):
             raise RuntimeError(f"movedim: repeated dim in {given}")
@@ -803,10 +797,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     if dims is None:
         return entitle(_reshaped(engine("roll", _reshaped(input, -1), shifts, axis=0), *input.shape), "RollBackward0")
     given = (one if isinstance(one, tuple | list) else (one,) for one in (shifts, dims))
-    shifts, dims = given
-    if len(shifts) != len(dims):
-        raise RuntimeError(f"roll: shifts and dims must align, not {len(shifts)} and {len(dims)}")
-    for shift, dim in zip(shifts, dims, strict=True):
+    for shift, dim in zip(*given, strict=True):
         input = engine("roll", input, shift, axis=dim)
     return input
 
@@ -944,7 +935,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 
 def index_of(index: Any) -> Any:
     """An index as the engine has it."""
-    is_tuple = isinstance(index, tuple) or (isinstance(index, list) and any(_is_part(part) for part in index))
+    is_tuple = isinstance(index, tuple) or (isinstance(index, list) and any(map(_is_part, index)))
     return tuple(_part(part) for part in (index if is_tuple else (index,)))
 
 
@@ -1201,11 +1192,15 @@ def take(input: Any, index: Any) -> Any:
     return getitem(reshape(input, -1), index)
 
 
+def _need_truths(name: str, mask: Any) -> None:
+    if dtype_of(mask) is not bool_:
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {dtype_of(mask)}")
+
+
 @public(title="MaskedSelectBackward0")
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where a mask holds."""
-    if mask.kind is not bool_:
-        raise RuntimeError(f"masked_select: expected a mask of torch.bool, but got {mask.kind}")
+    _need_truths("masked_select", mask)
     shape = broadcast(input.shape, mask.shape)
     return getitem(expand(input, *shape), expand(mask, *shape))
 
@@ -1213,8 +1208,7 @@ def masked_select(input: Any, mask: Any) -> Any:
 @public(place=True)
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """A number where a mask holds."""
-    if dtype_of(mask) is not bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.kind}")
+    _need_truths("masked_fill", mask)
     number = int(isinstance(value, core.Tensor))
     return entitle(engine("where", mask, _cast(value, input), input), f"MaskedFillBackward{number}")
 
@@ -1222,6 +1216,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 @public(place=True, title="MaskedScatterBackward0")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """Entries of a source, in order, where a mask holds."""
+    _need_truths("masked_scatter", mask)
     _fitted("masked_scatter", source, input)
     shape = broadcast(tuple(input.shape), tuple(mask.shape))
     input = input if input.shape == shape else expand(input, *shape)
@@ -1419,9 +1414,7 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "nanmean": lambda input, dim=None, keepdim=False, *, dtype=None: _reduce("nanmean", input, dim, keepdim, dtype),
     "softmin": lambda input, dim, dtype=None: TORCH["softmax"](engine("neg", input), dim, dtype),
     "count_nonzero": lambda input, dim=None: _reduce("sum", engine("not_equal", input, 0.0), dim),
-    "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
-        "quantile", _floats("quantile", _entries_in(input)), _of_levels(input, q), axis=dim, keepdims=keepdim
-    ),
+    "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: _quantile(input, q, dim, keepdim),
     "trace TraceBackward0": lambda input: engine("sum", diagonal(_of_axes("trace", input, 2))),
     "copysign PLACE": lambda input, other: entitle(
         engine("copysign", input, other), f"CopysignBackward{int(not isinstance(other, core.Tensor))}"
@@ -1439,6 +1432,7 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "equal": lambda input, other: (
         input.shape == other.shape and bool(np.all(np.asarray(input.value) == np.asarray(other.value)))
     ),
+    "clone": lambda input, *, memory_format=None: engine("clone", input),
     "contiguous": lambda input, memory_format=None: input if is_contiguous(input) else engine("clone", input),
     "ravel": lambda input: reshape(input, -1),
     "view_as reshape_as": lambda input, other: reshape(input, *other.shape),
@@ -1515,17 +1509,12 @@ def _of_axes(name: str, x: Any, axes: int = 1) -> Any:
     return x
 
 
-def _of_levels(x: Any, q: Any) -> Any:
-    """The levels of quantiles: a number, or a vector of the type of the data; RuntimeError for others."""
+def _quantile(x: Any, q: Any, dim: Any, keepdim: bool) -> Any:
     if isinstance(q, core.Tensor) and (q.ndim > 1 or q.kind is not x.kind):
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor of {x.kind}, and not {q.ndim}D of {q.kind}")
-    return q
-
-
-def _entries_in(x: Any) -> Any:
     if not x.numel():
         raise RuntimeError("the input tensor must be non-empty")
-    return x
+    return engine("quantile", _floats("quantile", x), q, axis=dim, keepdims=keepdim)
 
 
 def _paired(x: Any, y: Any) -> tuple[Any, Any]:
@@ -1622,7 +1611,7 @@ def to(input: Any, *args: Any, **keywords: Any) -> Any:
 
 for _names, _kind in (("double float half", float64), ("long int", int64), ("bool", bool_)):
     for _name in _names.split():
-        give(_name, lambda self, _kind=_kind, **_: to(self, _kind))
+        give(_name, lambda self, *, memory_format=None, _kind=_kind: to(self, _kind))
 for _name in ("cpu", "pin_memory"):
     give(_name, lambda self, *_, **__: self)
 give("cuda", stay)

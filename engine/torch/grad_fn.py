@@ -16,10 +16,10 @@ _NAMES = dict(
     for pair in (
         "Reshape=View Square=Pow Concat=Cat Swap=Transpose Clip=Clamp1 Max=Amax Min=Amin Inv=LinalgInvEx Det=LinalgDet "
         "Norm=LinalgVectorNorm Solve=LinalgSolveEx Cholesky=LinalgCholeskyEx Logsigmoid=LogSigmoid Transpose=T "
-        "TakeAlong=Gather Elu=Elu Selu=Elu Entr=SpecialEntr "
-        "Cofactors=LinalgDet SlogdetLog=LinalgSlogdet EighValues=LinalgEigh SvdValues=LinalgSvd Gradient=Clone "
+        "TakeAlong=Gather Elu=Elu Selu=Elu Entr=SpecialEntr SvdValues=LinalgSvd "
+        "Cofactors=LinalgDet SlogdetLog=LinalgSlogdet SlogdetSign=LinalgSlogdet EighValues=LinalgEigh "
         "Deg2rad=Deg2Rad Rad2deg=Rad2Deg QrQ=LinalgQr QrR=LinalgQr Lstsq=LinalgLstsq Ndtr=Mul1 "
-        "Log1p=Log1P Pinv=LinalgPinv Expm=LinalgMatrixExp Depends=Clone Unsqueeze=Unsqueeze"
+        "Gradient=Clone Log1p=Log1P Pinv=LinalgPinv Expm=LinalgMatrixExp Depends=Clone Unsqueeze=Unsqueeze"
     ).split()
 )
 _OF_AXES = ("Sum", "Mean", "Prod")  # with an axis it is another form

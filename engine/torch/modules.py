@@ -127,13 +127,9 @@ def _layer(name: str, found: Any) -> Any:
             input, target, self.weight, reduction=self.reduction
         )
     elif name == "Transformer":
-        body["generate_square_subsequent_mask"] = staticmethod(_subsequent)
+        hidden = float("-inf")  # where a place would look at a later one
+        body["generate_square_subsequent_mask"] = staticmethod(lambda sz, **_: TORCH["full"]((sz, sz), hidden).triu(1))
     return type(name, (found,), body)
-
-
-def _subsequent(sz: int, device: Any = None, dtype: Any = None) -> Any:
-    """-inf where a place would look at a later one."""
-    return TORCH["full"]((sz, sz), float("-inf")).triu(1)
 
 
 _STRICT = ("BatchNorm", "RNN", "LSTM", "GRU")  # layers for which another number of axes is a ValueError

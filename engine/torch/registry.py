@@ -288,7 +288,9 @@ def _ordered(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any
 
 
 def second(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The second operand in its place, where it was named."""
+    """The second operand in its place, where it was named. Raises TypeError for a list."""
+    if len(args) > 1 and isinstance(args[1], list | tuple | str):
+        raise TypeError(f"argument 'other' must be Tensor, not {type(args[1]).__name__}")
     if len(args) == 1:
         for one in _SECOND:
             if one in keywords:
@@ -300,12 +302,6 @@ def need_tensor(name: str, x: Any, what: str = "input") -> None:
     """Refuse a number where PyTorch needs a tensor."""
     if not isinstance(x, core.Tensor):
         raise TypeError(f"{name}(): argument '{what}' must be Tensor, not {type(x).__name__}")
-
-
-def operand(name: str, x: Any) -> None:
-    """Refuse what is neither a tensor, nor a number, nor an array of NumPy's."""
-    if isinstance(x, list | tuple | str):
-        raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(x).__name__}")
 
 
 def tensor_of(x: Any) -> Tensor:
@@ -321,9 +317,7 @@ def plain(name: str, ours: str, binary: bool) -> Callable[..., Any]:
     """A function of the engine that has the same arguments."""
 
     def call(*args: Any, **keywords: Any) -> Any:
-        args, keywords = second(args, keywords) if binary and keywords else (args, keywords)
-        for x in args[1:]:
-            operand(name, x)
+        args, keywords = second(args, keywords) if binary else (args, keywords)
         if not any(isinstance(x, core.Tensor) for x in (args if binary else args[:1])):
             need_tensor(name, args[0] if args else None)
         return engine(ours, *args, **keywords)
@@ -351,13 +345,6 @@ def several(x: Any, takes: list[Callable[[Any], Any]]) -> tuple[Any, ...]:
     return tuple(part_of(x, take(x), take, made="several") for take in takes)
 
 
-_COMPARING = {
-    name: names[:2].capitalize()
-    for names in ("eq", "ne not_equal", "lt less", "le less_equal", "gt greater", "ge greater_equal")
-    for name in names.split()
-}
-
-
 def in_place(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     """`x.mul_(y)`, which writes what `x.mul(y)` gives."""
 
@@ -365,11 +352,7 @@ def in_place(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         needs = x.requires_grad or any(getattr(one, "requires_grad", False) for one in (*args, *keywords.values()))
         try:
             check_writable(x, needs)
-            made = call(x, *args, **keywords)
-            if x.requires_grad and name in _COMPARING:  # the history goes on, with a derivative of 0
-                number = int(any(isinstance(one, core.Tensor) for one in (*args, *keywords.values())))
-                made = entitle(engine("where", False, x, made), f"{_COMPARING[name]}Backward{number}")
-            return write_over(x, made, f"{name}_")
+            return write_over(x, call(x, *args, **keywords), f"{name}_")
         except AgradError as error:
             raise as_pytorch(error) from None
 

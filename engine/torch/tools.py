@@ -238,15 +238,12 @@ class AveragedModel(Module):
             ours, theirs = ours + [mine for mine, _ in buffers], theirs + [new for _, new in buffers]
             buffers = []
         with scope(recording=False):
-            if not self.n_averaged:
-                for mine, new in zip(ours, theirs, strict=True):
-                    mine.copy_(new)
-            elif self.multi_avg_fn is not None:
-                self.multi_avg_fn(ours, theirs, self.n_averaged)
+            count, pairs = self.n_averaged, zip(ours, theirs, strict=True)
+            mean = self.avg_fn or (lambda mine, new, count: mine + (new - mine) / (count + 1))
+            if count and self.multi_avg_fn is not None:
+                self.multi_avg_fn(ours, theirs, count)
             else:
-                for mine, new in zip(ours, theirs, strict=True):
-                    count = self.n_averaged
-                    mine.copy_(self.avg_fn(mine, new, count) if self.avg_fn else mine + (new - mine) / (count + 1))
+                buffers += [(mine, mean(mine, new, count) if count else new) for mine, new in pairs]
             for mine, new in buffers:
                 mine.copy_(new)
             self.n_averaged += 1
@@ -259,12 +256,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Any:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
     """The same for all parameters at once."""
-
-    def update(ours: Any, theirs: Any, _: Any) -> None:
-        for mine, new in zip(ours, theirs, strict=True):
-            mine.lerp_(new, 1 - decay)
-
-    return update
+    return lambda ours, theirs, _: [mine.lerp_(new, 1 - decay) for mine, new in zip(ours, theirs, strict=True)]
 
 
 def update_bn(loader: Any, model: Any, device: Any = None) -> None:

@@ -52,7 +52,8 @@ def test_no_module_has_names_that_pytorch_or_numpy_has_not():
     pytest.importorskip("torch")
     real = {name: importlib.import_module(name) for name in PACKAGES}
     more = [f"{name}.{one}" for name in PACKAGES for one in names_in(name) if not hasattr(real[name], one)]
-    assert more == ["torch.nn.modules.Parameter"]  # torch.nn has it, whose layers these are
+    # torch.nn has the one, whose layers these are, and the other can be imported there
+    assert sorted(more) == ["torch.nn.modules.Parameter", "torch.optim.optimizer"]
 
 
 @pytest.mark.parametrize(("code", "kind", "near"), [

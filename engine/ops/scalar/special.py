@@ -501,7 +501,7 @@ xlogy: Function = row(
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y)),
     rules={
-        "x": ("x y", lambda g, out, x, y: g * log(y)),
+        "x": ("y", lambda g, out, x, y: g * log(y)),
         "y": ("x y", lambda g, out, x, y: _by_logarithm(g, x, y)),
     },
     kinks=(
