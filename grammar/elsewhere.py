@@ -19,6 +19,12 @@ SCHOOL = {
     "factorial": "gamma",
 }
 
+# What a call with so many arguments is: which of these is a name, and how it is written here.
+FORMS = {
+    **TABLES["forms"],
+    **{f"{name}/1": f"- (1/{ours}({{0}}))" for name, ours in RECIPROCALS.items()},
+    **{f"{name}/1": f"- {ours}({{term}}*pi/180)" for name, ours in OF_DEGREES.items()},
+}
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {
     **WORDS,

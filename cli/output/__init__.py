@@ -125,7 +125,7 @@ class Printer:
             if isinstance(result, Table | Checked) and not isinstance(result, Graph):  # a drawing is not folded
                 text = fit(text, self.settings.width)
             text = self.marked(result, text)
-            text = text if isinstance(result, Printed | Shown) else shown(text)
+            text = text if isinstance(result, Printed) else shown(text)
             click.echo(text, err=isinstance(result, Complained))
 
     def marked(self, result: Result, text: str) -> str:
@@ -227,7 +227,7 @@ def as_text(result: Result, settings: Settings, in_colour: bool) -> str:
         return report(result.note, settings.width, in_colour)
     if not isinstance(result, Plot):
         text = result.text(settings)
-        text = text if isinstance(result, Printed | Shown) else shown(text)
+        text = text if isinstance(result, Printed) else shown(text)
         return states_in_colour(text) if in_colour and isinstance(result, Table) and result.states else text
 
     canvas = agrad.cli.output.plot_canvas

@@ -57,7 +57,7 @@ class PromptPrinter(Printer):
         """Print a value, and after it its kind, dim where there is colour."""
         mark = kind(result.value)
         text, DRAWN.answer = (
-            self.marked(result, one) for one in (self._whole(result, mark), result.text(self.settings))
+            shown(self.marked(result, one)) for one in (self._whole(result, mark), result.text(self.settings))
         )
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)

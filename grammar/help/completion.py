@@ -181,6 +181,8 @@ class _Place:
             yield Candidate("import", *texts.statement("import"))
         for word, kind in sorted(_TERMINALS.items(), key=lambda pair: (pair[0][0].isupper(), pair)):
             around = _INSIDE.get(word)
+            if kind == "CONVERT" and self.command is not None:
+                continue  # of what a command is given, units are rarely converted
             if kind in self.kinds and (around is None or re.search(rf"(?m)^\s*({around})\b", self.text)):
                 yield Candidate(word, *self.told(word))
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from agrad.engine import errors, units
@@ -21,7 +22,7 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Source, Span, suggest
-from agrad.grammar.elsewhere import ABSENT, KNOWN_ELSEWHERE, MODULES, OF_DEGREES, READERS, RECIPROCALS, USUAL, WORDS
+from agrad.grammar.elsewhere import ABSENT, FORMS, KNOWN_ELSEWHERE, MODULES, READERS, USUAL, WORDS
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
@@ -33,7 +34,6 @@ from agrad.grammar.syntax.readings import is_in_python
 from agrad.lazy import pattern
 
 _RESULT = pattern(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
-_GIVEN = pattern(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
 _NAMES = pattern(r"(?<![\w.])[^\W\d]\w*")
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
 # What is proposed for an expression, by what is wrong with it: its text, and what may be typed, of the parts of it.
@@ -54,17 +54,17 @@ _AS_WRITTEN: tuple[tuple[type, str, tuple[str, ...]], ...] = (
 def explain(
     error: AgradError,
     since: Callable[[Span], int] = lambda place: 0,
-    accepted: Iterable[Span] = (),
+    computed: Mapping[str, Any] = MappingProxyType({}),
     names: Mapping[str, Any] | None = None,
 ) -> None:
     """Replace the fixes of an error that knows its graph. Called while the graph is as it was when it failed.
 
     `since`: how many statements to take back so that the one at a place is among them, 0 where that cannot be.
-    `accepted` are the statements in effect, the last first, and `names` what they have given values.
+    `computed` has the formulas of numbers, and `names` has their values.
     """
     error.fixes = of_own_table(_fixes(error) or error.fixes, _typed(error), names)
     if isinstance(error.facts, errors.NoGraph):
-        error.fixes = _leaf_behind(error.facts.name, accepted, names or {}) or error.fixes
+        error.fixes = _leaf_behind(error.facts.name, computed, names or {}) or error.fixes
     if isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
         count, kept = since(by), _retaining(by.text)
         built = error.labels[0].origin  # in the same entry, `undo` would take the value back, too
@@ -72,23 +72,13 @@ def explain(
             error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
 
 
-def _leaf_behind(name: str, accepted: Iterable[Span], names: Mapping[str, Any]) -> list[str]:
-    """The number that a number was computed from, as a leaf, and the lines that compute it: `var x = 3; again 5..6`."""
-    wanted, given, places = {name}, "", list[Span]()
-    for span in accepted:
-        made = _GIVEN.fullmatch(span.text)
-        if made is None or made[1] not in wanted:
-            continue
-        wanted.discard(made[1])
-        used = {one for one in _NAMES.findall(made[2]) if isinstance(names.get(one), float)}
-        wanted |= used
-        if used:
-            places.append(span)
-        elif not given and made[1] != name:
-            given = made[1]
-    if not given or any(place.source.is_file for place in places) or not (commands := again(places)):
+def _leaf_behind(name: str, computed: Mapping[str, Any], names: Mapping[str, Any]) -> list[str]:
+    """The one number that a number was computed from, as a leaf, and its formula: `var x = 3; y = x^2`."""
+    if name not in computed or not computed[name].is_of(names[name]):
         return []
-    return [f"var {given} = {format_number(names[given], None)}; {commands}"]
+    text, behind, _ = computed[name]
+    given = [one for one in behind if one not in computed and isinstance(names.get(one), float)]
+    return [f"var {given[0]} = {format_number(names[given[0]], None)}; {name} = {text}"] if len(given) == 1 else []
 
 
 def _fixes(error: AgradError) -> list[str]:
@@ -621,10 +611,6 @@ def _option(name: str, span: Span) -> list[str]:
 
 def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> list[str]:
     """What a name of other languages is in agrad: the line in agrad, if that can be determined."""
-    if name in ("agrad", "learn"):
-        return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
-    if name == "sessions":
-        return [Hint("agrad sessions   in the shell; at its prompt in a terminal, agrad has it too")]
     call = _call(span) if name == "d" else ""
     behind = Span(span.source, span.end + len(call), span.end + len(call))
     if call and (by := re.match(r"[ \t]*/[ \t]*(d[^\W\d]\w*)", _rest(behind))):  # d(x^2)/dx
@@ -661,30 +647,11 @@ def _joined(name: str, span: Span, called: bool, known: Collection[str]) -> list
     return []
 
 
-# Functions of other libraries, how many arguments they have there, which of these is a name, and the same in agrad.
-# `term`: the first argument, in brackets unless it is one word.
-_FORMS: list[tuple[str, int, int | None, str]] = [
-    ("derivative derive", 2, 0, "grad({0})({1})"),
-    ("D", 1, 0, "grad({0})"),
-    ("diff", 1, None, "{term}[1:] - {term}[:-1]"),
-    ("nthroot", 2, None, "{term}^(1/{1})"),
-    ("printf", 1, None, "print({0})"),
-    ("printf", 2, None, "print({0} % {1})"),
-    ("printf", 3, None, "print({0} % ({1}, {2}))"),
-    ("sprintf", 2, None, "({0} % {1})"),
-    ("sprintf", 3, None, "({0} % ({1}, {2}))"),
-    ("ufloat", 2, None, "({0} ± {1})"),
-    ("integrate quad fnInt", 4, 1, "integral(lambda {1}: {0}, {2}, {3})"),
-    *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in RECIPROCALS.items()),
-    *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in OF_DEGREES.items()),
-]
-
-
 def _of_form(name: str, given: list[str], known: Collection[str]) -> str:
     """What a call with these arguments is by the forms; empty where it is none of them."""
-    for words, count, place, form in _FORMS:
-        if name in words.split() and len(given) == count and (place is None or given[place].isidentifier()):
-            return form.format(*given, term=given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})")
+    place, _, form = FORMS.get(f"{name}/{len(given)}", "").partition(" ")
+    if form and (place == "-" or given[int(place)].isidentifier()):
+        return form.format(*given, term=given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})")
     by = given[1:]
     if (
         name in ("derivative", "derive", "diff", "D") and len(given) == 1 and not given[0].isidentifier()

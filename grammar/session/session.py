@@ -593,10 +593,9 @@ class Session:
             self.steps.drop(log)
             self.record.cut(place)
             if isinstance(error, AgradError):
-                entries = (entry.span for entry in reversed(self.record.entries))
                 # The memory may be used up, for imports, too: the error is told without fixes.
                 with suppress(MemoryError, ImportError):
-                    runtime.fixes.explain(error, self.steps.since, entries, self.names)
+                    runtime.fixes.explain(error, self.steps.since, self.computed, self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()
