@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import RandomNumbers, afford, current, remember_random
 from agrad.engine.core.devices import need_processor
@@ -60,6 +61,7 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
 def _entries(data: Any) -> Any:
     """Nested lists, in which tensors may be, as an array."""
     if isinstance(data, core.Tensor):
+        units.quantity.plain_number(data)
         return np.array(data.read_only(), dtype=np.float64)
     if data is None:
         raise RuntimeError("Could not infer dtype of NoneType")

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, next_stamp, scope
-from agrad.engine.core.graph import collect
+from agrad.engine.core.graph import Units, collect
 from agrad.engine.values import np
 from agrad.torch import autograd
 from agrad.torch.creation import default_generator
@@ -155,8 +156,12 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
 def _pushed(values: list[Any], primals: list[Any], tangents: list[Any]) -> list[Any]:
     directions = {x.node: autograd.plainly(v) for x, v in zip(primals, tangents, strict=True)}
     found = push_all([autograd.plainly(y) for y in values], directions, True)
-    pairs = zip(values, found, strict=True)
-    return [autograd.zeros_like(y) if t is None else autograd.gradient_of(t) for y, t in pairs]
+    made = [
+        autograd.zeros_like(y) if t is None else autograd.gradient_of(t) for y, t in zip(values, found, strict=True)
+    ]
+    for y, t in zip(values, made, strict=True) if Units.exist else ():
+        units.quantity.with_unit(t, y, primals[:1], tangents[0])
+    return made
 
 
 def _jacobians(rows: Callable[..., Any]) -> Callable[..., Any]:

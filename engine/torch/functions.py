@@ -8,6 +8,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.devices import need_processor, stay
@@ -1614,6 +1615,7 @@ def to(input: Any, *args: Any, **keywords: Any) -> Any:
         return typed(engine("clone", input), float64)
     if kind is bool_:
         return engine("not_equal", input, 0.0)
+    units.quantity.plain_number(input)
     with scope(recording=False):
         return typed(engine("trunc", input), int64)
 

@@ -13,9 +13,10 @@ from copy import copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine import units
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, next_stamp, remember_entry, scope
-from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node, sharers, touch
+from agrad.engine.core.graph import Gradient, Node, Units, collect, leaf, new_node, sharers, touch
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import inherit
@@ -394,6 +395,8 @@ class Tensor(core.Tensor):
         node = leaf(self.value)
         node.stamp, node.name = self.node.stamp, self.node.name
         inherit(node, (self.node,))
+        if Units.exist:
+            units.quantity.keep(self.node, node)
         return part_of(self, typed(core.bare(node), self.kind), None, kind)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -423,12 +426,14 @@ class Tensor(core.Tensor):
 
     def tolist(self) -> Any:
         """The entries in nested lists."""
+        units.quantity.plain_number(self)
         return as_array(self).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """The entries as an array, whose writes do not come back."""
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        units.quantity.plain_number(self)
         return as_array(self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -488,6 +493,8 @@ class Tensor(core.Tensor):
             )
         make, args = self.__reduce__()
         memo[id(self)] = copied = make(*args)
+        if Units.exist:
+            units.quantity.keep(self.node, copied.node)
         return copied  # type: ignore[no-any-return]
 
     __hash__ = core.Tensor.__hash__

@@ -29,6 +29,7 @@ from agrad.grammar.syntax.errors.messages import corrected, derivative_of, short
 from agrad.grammar.syntax.errors.notation import rewritten
 from agrad.grammar.syntax.keywords import ALONE, COMMAND_WORDS, COMMANDS_ELSEWHERE, OPTION_WORDS, SHAPES, near
 from agrad.grammar.syntax.parser import can_be_read, parse
+from agrad.grammar.syntax.readings import is_in_python
 from agrad.lazy import pattern
 
 _RESULT = pattern(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
@@ -94,6 +95,9 @@ def _fixes(error: AgradError) -> list[str]:
     """The fixes for the facts of an error; those for a type error depend on how the expression is written."""
     at = error.at if isinstance(error.at, Span) else None
     text = at.text if at is not None else ""
+    here = at or current().statement
+    if error.kind == "unit" and error.fixes and isinstance(here, Span) and is_in_python(here):
+        return [f"calculator   reads units, as in {error.fixes[0]}"]
     for wrong, written, fixes in _AS_WRITTEN:
         if type(error.facts) is wrong and (found := re.fullmatch(written, text)):
             return [found.expand(fix) for fix in fixes]

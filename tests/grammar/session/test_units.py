@@ -384,3 +384,25 @@ def test_a_demand_is_met_or_the_page_says_why_not(number, asked, text, expected)
 
 def test_every_demand_has_a_row():
     assert [int(number) for number, *_ in table(HERE / "demands.txt")] == [*range(1, 26)]
+
+
+def test_no_number_of_a_value_with_a_unit_leaves_python_s_reading():
+    session = Session()
+    run("x = 3 km; xs = [1, 2] km; var w = 2 kg; y = w*x; import torch, copy; import numpy as np", session)
+    for line, expected in [
+        ("y.backward(); print(w.grad)", "tensor(3., unit='km')"),
+        ("print(torch.autograd.grad(w*x, w)[0], x.detach(), x.data, copy.deepcopy(x))", " ".join(["tensor(3., unit='km')"] * 4)),
+        ("print(torch.func.grad(lambda t: t**2)(x), torch.func.hessian(lambda t: t**3)(x))",
+         "tensor(6., unit='km') tensor(18., unit='km')"),
+        ("print(torch.func.jvp(lambda t: t**2, (x,), (torch.tensor(1.),))[1])", "tensor(6., unit='km')"),
+    ]:  # fmt: skip
+        shown = []
+        session.run(line, lambda result: shown.append(result.text(session.settings)))  # noqa: B023
+        assert shown[-1] == expected, line
+    for line in ("xs.tolist()", "xs.numpy()", "np.sin(xs)", "np.array(xs)", "torch.tensor([x, 1])", "x.int()", "x + 1"):
+        with pytest.raises(AgradError) as problem:
+            session.run(f"z = {line}")
+        assert problem.value.kind == "unit", line
+        assert problem.value.fixes[0].startswith("calculator   reads units, as in "), line
+    run("calculator", session)
+    assert run("w.grad", session) == ["3 km"]
