@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from agrad.engine import units
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import afford, current
 from agrad.engine.ops.data_files import load_text
@@ -71,7 +70,6 @@ def _given(x: Any, name: str) -> Any:
     """An argument as NumPy may have it: numbers, and arrays of them; nothing of it is asked for its methods."""
     kind = type(x)
     if isinstance(x, core.Tensor):
-        units.quantity.plain_number(x)
         return plain(x) if isinstance(x, Tensor) else x.numpy()
     if kind in (int, float, bool, complex, type(None), type(...), slice, real.ndarray):
         return x
