@@ -406,3 +406,11 @@ def test_no_number_of_a_value_with_a_unit_leaves_python_s_reading():
         assert problem.value.fixes[0].startswith("calculator   reads units, as in "), line
     run("calculator", session)
     assert run("w.grad", session) == ["3 km"]
+
+
+@each("text, is_told", [("60 rpm to Hz", True), ("360 deg/s to kHz", True), ("60 rpm to rev/s", False), ("2*(50 Hz) to rpm", False)])  # fmt: skip
+def test_hertz_of_angles_are_told_apart_from_turns(text, is_told):
+    shown = []
+    session = Session()
+    session.run(text, lambda result: shown.append(result.text(session.settings)))
+    assert any("no turn a second" in one for one in shown) is is_told
