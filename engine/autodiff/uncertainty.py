@@ -431,7 +431,9 @@ def _is_flat(node: Node) -> bool:
     if node.op is None or not (node.op.kinks or node.op.selects):
         return False
     own, *given = [uncertainty(bare(x, x.value)) for x in (node, *node.inputs) if isinstance(x, Node)]
-    return own is not None and not np.any(own) and any(u is not None and np.any(u) for u in given)
+    uncertain = [u for u in given if u is not None and np.any(u)]
+    may_cancel = len(uncertain) > 1 and not node.op.selects  # x/x
+    return own is not None and not np.any(own) and bool(uncertain) and not may_cancel
 
 
 # In the language

@@ -10,7 +10,7 @@ from agrad.engine.core.context import remember_entry
 from agrad.engine.core.op import Op
 from agrad.engine.values import np as real
 from agrad.torch.printing import MOST_DIGITS
-from agrad.torch.tensor import Tensor, as_array
+from agrad.torch.tensor import Tensor, as_array, as_numbers
 from agrad.torch.types import DTYPES as OF_TORCH
 from agrad.torch.types import as_dtype, bool_, float64, int64
 
@@ -238,7 +238,7 @@ class Entries(Tensor):
 
 def plain(x: Any) -> Any:
     """The entries as NumPy has them: an array, or one of its numbers."""
-    return as_array(x)[()] if type(x) is number else as_array(x)
+    return as_numbers(x)[()] if type(x) is number else as_numbers(x)
 
 
 class ndarray(Entries):  # noqa: N801 - NumPy's name

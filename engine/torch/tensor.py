@@ -426,15 +426,13 @@ class Tensor(core.Tensor):
 
     def tolist(self) -> Any:
         """The entries in nested lists."""
-        units.quantity.plain_number(self)
-        return as_array(self).tolist()
+        return as_numbers(self).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """The entries as an array, whose writes do not come back."""
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        units.quantity.plain_number(self)
-        return as_array(self)
+        return as_numbers(self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.numpy(), dtype)
@@ -616,6 +614,12 @@ def _hold(x: Any, value: Any) -> None:
 def as_array(x: Any) -> Any:
     """The entries as a new array of the type."""
     return np.array(x.read_only(), dtype=(np.bool_, np.int64, np.float64)[x.kind.rank])
+
+
+def as_numbers(x: Any) -> Any:
+    """The same of what has no unit. Raises AgradError of kind `unit`."""
+    units.quantity.plain_number(x)
+    return as_array(x)
 
 
 def _result_type(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> dtype:

@@ -13,12 +13,15 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Guard, Node, Units, alive, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Instead, Label
+from agrad.engine.errors import AgradError, Hint, Instead, Label, Note
 from agrad.engine.units.infer import Inference, behind
 from agrad.engine.units.unit import Unit, find, named, names, quotient, read, si
 from agrad.engine.values import Value, np, shape_of
 
 ONE = Unit({}, read("rad").factor, {})
+_ANGLES = frozenset(
+    "rad radian deg degree ° arcmin arcminute arcsec arcsecond gon gradian rev turn revolution rpm".split()
+)
 
 
 def quantity(value: Any, unit: str) -> Tensor:
@@ -273,6 +276,10 @@ def converted(value: Any, unit: str) -> Tensor:
         point = f"({-float(to.zero):g} {to.text} + {text})"  # the temperature that is so far from absolute zero
         message = f"a difference of temperatures has no zero, as {to.text} has"
         raise AgradError("unit", message, fixes=[Hint("x to K   is the difference")], facts=Instead(text, (point,)))
+    listener, is_angle = current().listener, any(name.removesuffix("s") in _ANGLES for name in own.symbols)
+    if is_angle and listener is not None and any(name.endswith(("Hz", "hertz")) for name in to.symbols):
+        message = f"1 Hz is 1 rad/s, and no turn a second, since angles have no dimension: {own.text} is of angles"
+        listener(Note(message, fixes=[Hint("x to rev/s   counts turns")]))
     copy: Tensor = OPS["clone"].call(value)
     copy.node.unit = to
     return copy

@@ -415,3 +415,11 @@ def test_a_budget_as_csv_has_the_units_of_each_row():
     units = [(row[0], row[head.index("unit")], row[head.index("sensitivity_unit")]) for row in rows]
     assert units == [("x", "km", "1/s"), ("t", "s", "km/s²"), ("y", "km/s", "")]
     assert "unit" not in said("x = 2.0 ± 0.1; budget 2*x as csv")[-1]
+
+
+@each("text, is_told", [("60 rpm to Hz", True), ("360 deg/s to kHz", True), ("60 rpm to rev/s", False), ("2*(50 Hz) to rpm", False)])  # fmt: skip
+def test_hertz_of_angles_are_told_apart_from_turns(text, is_told):
+    shown = []
+    session = Session()
+    session.run(text, lambda result: shown.append(result.text(session.settings)))
+    assert any("no turn a second" in one for one in shown) is is_told
