@@ -221,7 +221,10 @@ def _fit(session: Session, call: Call) -> None:
 
     def has_one_minimum() -> bool:
         models = [one.model for one in data if "loss" not in call.options and one.errors is None]
-        return len(models) == len(data) and all(is_linear(model, [1.0] * len(every)) for model in models)
+        try:
+            return len(models) == len(data) and all(is_linear(model, [1.0] * len(every)) for model in models)
+        except AgradError:  # which the fit itself will tell, once it begins
+            return False
 
     first, within = within_of(starts, bounds, scales, partial(started, call), has_one_minimum)
     try:
