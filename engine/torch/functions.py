@@ -41,19 +41,7 @@ from agrad.torch.registry import (
     viewing,
     whole,
 )
-from agrad.torch.tensor import (
-    CAREFUL,
-    Tensor,
-    above,
-    check_writable,
-    entitle,
-    give,
-    is_inference,
-    kinded,
-    part_of,
-    typed,
-    write_over,
-)
+from agrad.torch.tensor import CAREFUL, Tensor, above, check_writable, entitle, give, kinded, part_of, typed, write_over
 from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
@@ -1473,7 +1461,7 @@ _ROWS: dict[str, Callable[..., Any]] = {
     ),
     "is_floating_point": lambda input: input.kind is float64,
     "is_complex": lambda input: False,
-    "is_inference": lambda input: is_inference(input.node),
+    "is_inference": lambda input: getattr(input.node.extra, "inference", False),
     "is_nonzero": bool,
     "is_same_size": lambda input, other: input.shape == other.shape,
     "element_size": lambda input: input.kind.itemsize,

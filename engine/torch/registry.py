@@ -17,19 +17,7 @@ from agrad.engine.core.dispatch import Handles, direct, of_one, of_two
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
-from agrad.torch.tensor import (
-    CAREFUL,
-    SAVES,
-    Tensor,
-    check_writable,
-    entitle,
-    give,
-    keep,
-    part_of,
-    typed,
-    variant,
-    write_over,
-)
+from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, keep, part_of, typed, variant, write_over
 from agrad.torch.types import Size, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
@@ -60,7 +48,7 @@ def public(
             getattr(getattr(getattr(function, "func", function), "__code__", None), "co_flags", 0) & CO_VARARGS
         )
         call = checked(listed[0], viewing(function) if view else function, title, several_)
-        call = quickly(OPS[quick], call) if quick and SAVES.get(listed[0], "p") == "p" else call
+        call = quickly(OPS[quick], call) if quick not in ("", "erfinv", "prod") else call  # which `keep` has to see
         for name in listed:
             TORCH[name] = call
             if method:

@@ -23,6 +23,7 @@ from agrad.engine.core.tensor import inherit
 from agrad.engine.core.versions import mark_written
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tensor_methods import overwrite
+from agrad.engine.text import beside, tables
 from agrad.engine.values import as_mask, coerce, np, size_of
 from agrad.torch import grad_fn
 from agrad.torch.types import Count, Size, as_pytorch, bool_, device, dtype, dtype_of, float64, int64
@@ -217,22 +218,12 @@ def is_inference(node: Node) -> bool:
     return getattr(node.extra, "inference", False)
 
 
-def check_operands(node: Node, operands: Sequence[Any]) -> None:
-    """Refuse a node that would save what was made in inference mode, or whose operand has no derivative any more."""
-    for x in operands:
-        check_whole(x)
-    read = [x for x, on in zip(node.inputs, node.reads()[0], strict=True) if on]
-    refuse_saving([x for x in read if isinstance(x, Node)])
-
-
-def refuse_saving(nodes: Sequence[Node]) -> None:
+def refuse_saving(nodes: Sequence[Any]) -> None:
     """PyTorch's error where a derivative would read what was made in inference mode."""
     for node in nodes:
-        if is_inference(node):
-            raise RuntimeError(
-                f"Inference tensors cannot be saved for backward: {node.spell()} was made in inference mode\n"
-                f"  fix: {node.name or 'x'}.clone()"
-            )
+        if isinstance(node, Node) and is_inference(node):
+            message = f"Inference tensors cannot be saved for backward: {node.spell()} was made in inference mode"
+            raise RuntimeError(f"{message}\n  fix: {node.name or 'x'}.clone()")
 
 
 def refuse_inference(node: Node, what: str) -> None:
@@ -291,7 +282,9 @@ class Tensor(core.Tensor):
                 if is_read and isinstance(x, core.Tensor) and x.node.value is None:
                     x.node.value = x.value  # which these rules read
         if CAREFUL and result.node.requires_grad:
-            check_operands(result.node, operands)
+            for x in operands:
+                check_whole(x)
+            refuse_saving([x for x, on in zip(result.node.inputs, result.node.reads()[0], strict=True) if on])
         elif CAREFUL and op.shares and is_inference(operands[0].node):
             note(result.node, "inference", True)
         kind = float64
@@ -712,42 +705,17 @@ def entitle(x: Any, name: str) -> Any:
     return x
 
 
-# What functions save in PyTorch, though no rule reads it here: which of the tensors that are given; with x, of two
-# factors that of one with a gradient; the result, o, and of several those of fewer axes; the places among the results,
-# p; after |, only these, where there are any.
-SAVES = {
-    name: what
-    for what, names in {
-        "1": "softplus celu hardsigmoid hardshrink nan_to_num glu masked_select nansum threshold "
-        "max_pool1d max_pool2d avg_pool1d avg_pool2d group_norm instance_norm erfinv nanmean std_mean var_mean "
-        "combinations adaptive_max_pool1d adaptive_max_pool2d embedding cholesky_inverse",
-        "1o": "logcumsumexp sgn",
-        "1p": "cummax cummin",
-        "1|p": "median nanmedian",
-        "12": "fmax fmin smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits logaddexp2 "
-        "soft_margin_loss cross cholesky_solve gather nll_loss multi_margin_loss take batch_norm",
-        "12o": "cdist dist",
-        "12x": "conv1d conv2d conv_transpose1d conv_transpose2d outer tensordot",
-        "123": "layer_norm",
-        "123o": "scatter_reduce",
-        "2": "index_select index_put scatter scatter_add index_fill masked_scatter cross_entropy",
-        "23": "index_add index_copy put __getitem__",
-        "o": "hypot copysign ldexp logsumexp log_ndtr i1 det solve eigh eigvalsh svd svdvals norm vector_norm "
-        "matrix_norm prod pairwise_distance",
-        "23x": "addcmul",
-        "p": "max min sort topk kthvalue mode",
-    }.items()
-    for name in names.split()
-}
+# What functions save in PyTorch, though no rule reads it here.
+_SAVES = tables(beside(__file__, "saves.txt"))["saves"]
 
 
 def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any]) -> Any:
     """Let a later write to what PyTorch's function of a name saves be refused by a backward; returns what it made."""
-    what = SAVES.get(name)
+    what = _SAVES.get(name)
     if what is None:
         return made
     results = [x.node for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, core.Tensor)]
-    given = [x.node for x in core.tensors_in([*map(_listed, operands), *others.values()])]
+    given = [x.node for x in core.tensors_in([*operands, *others.values()])]
     saved = [given[int(place) - 1] for place in what if place.isdigit() and int(place) <= len(given)]
     if "x" in what:
         saved = [x for x, other in zip(saved, saved[::-1], strict=True) if other.requires_grad]
@@ -761,10 +729,6 @@ def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any
             refuse_saving(saved)
             node._more().saves, node._more().saves_result = (*saved, *smaller), "o" in what
     return made
-
-
-def _listed(x: Any) -> Any:
-    return [*x] if isinstance(x, tuple) else x
 
 
 def note(node: Node, name: str, value: Any) -> None:
