@@ -1,7 +1,7 @@
 """The units of a fit: those of its parameters follow from the models, from what was measured, and from the starts.
 
 The numbers of a fit are in these units, so that all that is said of it is, too. A temperature counts from absolute
-zero: what was measured in °C is in K.
+zero: what was measured in °C is in K, and a parameter only in °C if it begins in it.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class Scales(NamedTuple):
         """The parameters of a model, with units, of their numbers."""
         if self.known is None:
             return [*xs]
-        of = zip(xs, self.parameters, self.known.arguments, strict=True)
-        return [self.known.of(scaled(x, unit, -1), found) for x, unit, found in of]
+        return [Scale(unit).of(x) for x, unit in zip(xs, self.parameters, strict=True)]
 
     def alike(self, x: Any, value: Any) -> Any:
         """A number in SI units, with the unit of another value."""
@@ -128,7 +127,7 @@ def scales_of(
     for name, of in zip(starts, known.arguments, strict=True):
         for one in given[name]:
             required(known, of, one)
-    begun = [[without_zero(unit_of(one.value, known.work)) for one in given[name]] for name in starts]
+    begun = [[unit_of(one.value, known.work) for one in given[name]] for name in starts]
     shown = [next(filter(None, units), None) for units in begun]
     for of in known.arguments:
         known.work.equal(of.dim, {})  # of what nothing determines
@@ -137,6 +136,9 @@ def scales_of(
     dims = [known.work.solid(of) for of in known.arguments]
     same = [next((unit for unit in usual if unit.dim == dim), si(dim)) if dim else None for dim in dims]
     scales = Scales([one or other for one, other in zip(shown, same, strict=True)], units, known)
+    for model in models if any(unit is not None and unit.zero for unit in shown) else ():
+        with traced(lambda *xs, f=model: f(*scales.entered(xs)), examples, names=[*starts], has_units=True) as (ys, _):
+            unit_of(ys[0])  # refuses sums of temperatures
     return scales if scales.is_mixed else scales._replace(measured=units[:1] * len(units))
 
 

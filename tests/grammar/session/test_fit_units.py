@@ -160,6 +160,20 @@ def test_any_other_model_needs_one(fit):
     assert "no number to start from" in error(f"x = [1, 2, 3, 4]; z = [1, 2, 2, 3]; fit {fit}").message
 
 
+def test_a_parameter_that_starts_in_degrees_is_a_temperature():
+    session, data = Session(), "t = [1, 2, 3] s; T = [20.1, 21.2, 21.9] °C"
+    said(f"{data}; fit T ~ a + b*t over a, b in 0 K/s..9 K/s from a=16 °C", session)
+    value, u = session.names["a"].value, uncertainty(session.names["a"])
+    assert said("a\nb\na to K", session) == ["19.27 ± 0.25 °C", "0.90 ± 0.12 K/s", "292.42 ± 0.25 K"]
+    other = Session()
+    said(f"{data}; fit T ~ a + b*t over a, b", other)
+    assert (other.names["a"].value, uncertainty(other.names["a"])) == pytest.approx((value, u), rel=1e-6)
+    assert "a = 19.27 ± 0.25 °C" in "\n".join(said("fit T ~ a + b*t over a, b", session))  # from there
+    for model in ("a + b*t + (20 °C)", "2*a + b*t"):
+        refused = error(f"{data}; fit T ~ {model} over a, b from a=16 °C, b=1 K/s").message
+        assert refused == "a sum of temperatures depends on where their scale begins"
+
+
 def test_a_loss_is_proposed_with_the_unit_of_the_residuals():
     session = Session()
     said(MINUTES, session)
