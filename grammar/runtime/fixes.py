@@ -73,12 +73,12 @@ def explain(
 
 
 def _leaf_behind(name: str, computed: Mapping[str, Any], names: Mapping[str, Any]) -> list[str]:
-    """The one number that a number was computed from, as a leaf, and its formula: `var x = 3; y = x^2`."""
+    """The newest number that a number was computed from, as a leaf, and its formula: `var x = 3; y = x^2`."""
     if name not in computed or not computed[name].is_of(names[name]):
         return []
     text, behind, _ = computed[name]
-    given = [one for one in behind if one not in computed and isinstance(names.get(one), float)]
-    return [f"var {given[0]} = {format_number(names[given[0]], None)}; {name} = {text}"] if len(given) == 1 else []
+    given = [one for one in names if one in behind and one not in computed and isinstance(names[one], float)]
+    return [f"var {given[-1]} = {format_number(names[given[-1]], None)}; {name} = {text}"] if given else []
 
 
 def _fixes(error: AgradError) -> list[str]:

@@ -197,7 +197,8 @@ def _with(tree: Any, formulas: Mapping[str, Computed], whole: Span) -> str:
     for one in sorted(ast.loads(tree), key=lambda one: -one.span.start):
         at = one.span.start - whole.start
         if one.id in formulas and text.startswith(one.id, at):
-            text = f"{text[:at]}({formulas[one.id].text}){text[at + len(one.id) :]}"
+            before, behind, inner = text[:at], text[at + len(one.id) :], formulas[one.id].text
+            text = f"{before}{inner}{behind}" if before[-1:] + behind[:1] == "()" else f"{before}({inner}){behind}"
     return text
 
 

@@ -76,3 +76,11 @@ def test_a_form_for_machines_has_no_colours(printed, form):
 
 def test_a_help_that_speaks_of_states_has_none(printed):
     assert "\x1b" not in printed("help backward")
+
+
+def test_a_text_that_is_shown_cannot_change_the_terminal(printed, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    text = r'"a\x1b[31mb\x1b]0;c"'
+    assert "\x1b" not in printed(text, FORCE_COLOR="1")
+    assert printed(text).startswith("a\N{REPLACEMENT CHARACTER}[31mb")
+    assert "\x1b[31mb" in printed(f"print {text}")  # a program may want to colour what it prints
