@@ -16,6 +16,7 @@ from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.backend import Lowered, supports
+from agrad.engine.compile.llvm.loops import reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
@@ -37,6 +38,7 @@ _CALLED = 300.0  # and with numbers
 _LOOPED = 3000.0  # a call of loops
 _KERNEL = 100.0  # a loop
 _FACTORED = 1000.0  # a call of LAPACK or BLAS
+_BY_VECTOR = 2**15  # entries of a matrix: with more, BLAS takes less time for a product with a vector
 _VECTOR = 0.08  # an instruction of a loop, for an entry
 _FUNCTION = 1.0  # a function of the C library in a loop, for an entry
 _COMPILED = 60_000.0  # an instruction, from its operation to machine code
@@ -262,10 +264,12 @@ def _as_numbers(numbers: Program | None, has_arrays: bool) -> Way:
 
 
 def _as_loops(program: Program) -> Way:
-    reason = "it computes with numbers alone" if program.is_scalar else supports(unchecked(program))
-    if reason:
+    if program.is_scalar:
+        return Way("loops", None, "it computes with numbers alone")
+    schedule = Schedule(with_loops(unchecked(program)))
+    reason = reason_against(schedule)
+    if reason is not None:
         return Way("loops", None, reason)
-    schedule = Schedule(program)
     loops = [stage for stage in schedule.stages if isinstance(stage, stages.Kernel)]
     calls = [schedule.step(stage.slot).op.name for stage in schedule.stages if isinstance(stage, stages.Library)]
     spaces = ", ".join(dict.fromkeys([format_shape(x.space) for x in loops]))
@@ -286,7 +290,7 @@ def explained(program: Program) -> str:
     for name, cost, text in found:
         lines.append(f"  {name:8} {f'{about(cost)} a call: ' if cost is not None else 'no: '}{text}")
         if name == best.name == "loops":
-            schedule = Schedule(program)
+            schedule = Schedule(with_loops(program))
             parts = [of_stage(schedule, stage) for stage in schedule.stages]
             lines += [f"    {about(each)}: {what}" for each, what in parts if what]
     return "\n".join(lines)
@@ -308,12 +312,12 @@ def lowered(
     by_loops = _as_loops(program).cost if binding() is not None else None
     may_be_numbers = not as_loops and (by_loops is None or least_of_numbers(program) <= by_loops)
     numbers = expanded(program) if may_be_numbers else None
-    costs = {name: cost for name, cost, _ in ways(program, numbers) if cost is not None and name != "python"}
-    if numbers is not None and min(costs, key=lambda name: costs[name], default="") == "numbers":
+    by_numbers = _as_numbers(numbers, not program.is_scalar).cost if numbers is not None else None
+    if numbers is not None and by_numbers is not None and (by_loops is None or by_numbers <= by_loops):
         found = _of_entries(program, numbers, values, places, derive)
         if found is not None:
             return found
-    made = without_outer(optimised(derive.program(program, values, groups)))
+    made = with_loops(optimised(derive.program(program, values, groups)))
     is_small = may_be_numbers and by_loops is None and _unrolled(program, _LONGEST) is not None
     numbers = _unrolled(made, _MOST_DERIVED) if is_small else None
     if numbers is None:
@@ -329,14 +333,30 @@ def _unrolled(program: Program, most: int) -> Program | None:
         return None
 
 
-def without_outer(program: Program) -> Program:
-    """A product of a column and a row as one entry by entry, which can be a part of a loop."""
+def with_loops(program: Program) -> Program:
+    """Products of a column and a row, and of small matrices and vectors, entry by entry: loops can have these."""
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
-        shapes = [new.shape(x) for x in operands]
-        if step.op is not OPS["matmul"] or [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != 1:
+        if step.op is not OPS["matmul"]:
             return None
-        return new.step(Step(OPS["mul"], (), {}, step.shape), operands)
+        shapes = [new.shape(x) for x in operands]
+        axes = [len(shape) for shape in shapes]
+        if axes == [2, 2] and shapes[0][1] == 1:
+            return new.step(Step(OPS["mul"], (), {}, step.shape), operands)
+        if max(axes) > 2 or axes == [2, 2] or not 0 < size_of(max(shapes, key=len)) <= _BY_VECTOR:
+            return None
+        matrix, vector = operands if axes[0] == 2 else operands[::-1]
+        axis, shape = int(axes != [1, 2]), max(shapes, key=len)
+        made = new.made_by(matrix)
+        if made is not None and made[0].op is OPS["permute"] and len(shape) == 2:  # entries that are read in a row
+            (matrix,), axis, shape = made[1], 1 - axis, shape[::-1]
+        if not axis and len(shape) == 2:
+            attrs = {"shape": (shape[0], 1), "old": (shape[0],)}
+            vector = new.step(Step(OPS["reshape"], (), attrs, (shape[0], 1)), (vector,))
+        found = new.step(Step(OPS["mul"], (), {}, shape), (matrix, vector))
+        along = axis if len(shape) == 2 else 0
+        wide = (*shape[:along], 1, *shape[along + 1 :])
+        return new.step(Step(OPS["sum"], (), {"axis": (along,), "keepdims": False, "wide": wide}, step.shape), (found,))
 
     return rewritten(program, visit)
 

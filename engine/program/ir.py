@@ -7,6 +7,8 @@ simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, 
           of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `role`, …).
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
 share     computes equal steps once; x + y is y + x if the row says that the operation commutes
+merge     takes neighbouring parts of an array that are put together again as one part, and puts together what is added
+          into zeros in different places
 cancel    makes y of (x + y) - x, which is another number where x is larger, or infinite: only where x is a finite place
           and y the distance
 prune     drops steps that no output and no guard depends on
@@ -16,11 +18,12 @@ arranged  the same steps in another order, for machine code
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import accumulate, pairwise
-from typing import Any, TypeAlias
+from functools import partial, reduce
+from itertools import accumulate, count, groupby, pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.numpy_warnings import quiet
@@ -210,7 +213,7 @@ def optimised(program: Program, again: bool = False) -> Program:
     With `again` the program will be differentiated: operations that stop a derivative are kept.
     """
     with quiet():
-        return prune(rewritten(program, partial(fold, again=again), partial(simplify, again=again), share))
+        return prune(merged(rewritten(program, partial(fold, again=again), partial(simplify, again=again), share)))
 
 
 class Rewriting:
@@ -378,6 +381,131 @@ def cancel(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
             rest = made[1][1 - place]
             return share(new, replace(step, op=OPS["neg"]), (rest,)) if is_negative else rest
     return None
+
+
+def merged(program: Program) -> Program:
+    """The pass `merge`: loops over the rows of an array leave its parts, each in a step of its own."""
+    joins, add = (OPS["stack"], OPS["concat"]), OPS["add"]
+    sums = [step for step in program.steps if step.op is add and step.shape]
+    if not sums and not any(step.op in joins for step in program.steps):
+        return program
+    used = Counter([x for step in program.steps for x in step.operands])
+    used.update([*program.outputs, *[check.slot for check in program.checks]])
+    inner = {x for step in sums for x in step.operands if used[x] == 1 and program.shape(x) == step.shape}
+    slots, terms = count(program.first), set[int]()  # terms: references of sums that are only a part of another
+
+    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+        slot = next(slots)
+        if step.op in joins:
+            return _neighbours(new, step, operands)
+        if step.op is not add or not step.shape:
+            return None
+        if slot not in inner:
+            return _of_parts(new, step, operands, terms)
+        terms.add(found := new.step(step, operands))
+        return found
+
+    return rewritten(program, visit)
+
+
+class _Part(NamedTuple):
+    """The entries of an array from a place up to another along an axis; an entry is without that axis."""
+
+    array: int  # what it is taken from, or added into zeros
+    axis: int
+    first: int
+    end: int
+    is_entry: bool
+
+
+def _part(op: Op, new: Rewriting, reference: int) -> _Part | None:
+    """The part that a step takes from an array, or adds into zeros; None for any other."""
+    made = new.made_by(reference)
+    if made is None or made[0].op is not op:
+        return None
+    index, shape = [*made[0].attrs["index"]], made[0].attrs["shape"]
+    while index and type(index[-1]) is slice and index[-1] == slice(None):
+        index.pop()
+    if not index or any(type(x) is not slice or x != slice(None) for x in index[:-1]):
+        return None
+    last, axis = index[-1], len(index) - 1
+    if type(last) is int:
+        return _Part(made[1][0], axis, last % shape[axis], last % shape[axis] + 1, True)
+    first, end, step = last.indices(shape[axis]) if type(last) is slice else (0, 0, 1)
+    return _Part(made[1][0], axis, first, end, False) if step == 1 and first < end else None
+
+
+def _neighbours(new: Rewriting, step: Step, operands: Sequence[int]) -> int | None:
+    """What is put together, if at most half as many parts are left where neighbours of one array are one part."""
+    axis, is_stack, parts = step.attrs["axis"], step.op is OPS["stack"], list[_Part]()
+    for x in operands:
+        part = _part(OPS["getitem"], new, x)
+        if part is None or (part.axis, part.is_entry) != (axis, is_stack):
+            part = _Part(x, axis, 0, 0, is_stack)
+        last = parts[-1] if parts else part
+        if last is not part and last.array == part.array and 0 < last.end == part.first:
+            parts[-1] = last._replace(end=part.end)
+        else:
+            parts.append(part)
+    return _joined(new, axis, [_taken(new, part) for part in parts]) if 2 * len(parts) <= len(operands) else None
+
+
+def _taken(new: Rewriting, part: _Part) -> int:
+    """A part of an array, with the axis; without places, all of it."""
+    shape, axis, length = new.shape(part.array), part.axis, part.end - part.first
+    if not part.end and part.is_entry:
+        wide = (*shape[:axis], 1, *shape[axis:])
+        return share(new, Step(OPS["reshape"], (), {"shape": wide, "old": shape}, wide), (part.array,))
+    if not part.end or length == shape[axis]:
+        return part.array
+    attrs = {"index": (*[slice(None)] * axis, slice(part.first, part.end)), "shape": shape}
+    return share(new, Step(OPS["getitem"], (), attrs, (*shape[:axis], length, *shape[axis + 1 :])), (part.array,))
+
+
+def _joined(new: Rewriting, axis: int, pieces: Sequence[int], is_stack: bool = False) -> int:
+    """Arrays along an axis, which they have unless it is a stack."""
+    if len(pieces) == 1 and not is_stack:
+        return pieces[0]
+    shape, ends = new.shape(pieces[0]), [0, *accumulate([1 if is_stack else new.shape(x)[axis] for x in pieces])]
+    whole = (*shape[:axis], ends[-1], *shape[axis + (not is_stack) :])
+    attrs = {"axis": axis} if is_stack else {"axis": axis, "ends": tuple(ends)}
+    step = Step(OPS["stack" if is_stack else "concat"], (), attrs, whole)
+    found = _neighbours(new, step, pieces)
+    return share(new, step, tuple(pieces)) if found is None else found
+
+
+def _of_parts(new: Rewriting, step: Step, operands: tuple[int, ...], terms: set[int]) -> int | None:
+    """A sum of arrays each of which is 0 but for a part, and at most one other; the parts do not overlap.
+
+    Each entry is a sum of the same numbers, with a 0 as well: that of -0 and 0 is 0.
+    """
+    found, rest, ahead = list[_Part](), list[int](), [*operands]
+    while ahead:
+        x = ahead.pop()
+        part, made = _part(OPS["scatter"], new, x), new.made_by(x)
+        if part is not None:
+            found.append(part)
+        elif made is not None and x in terms:
+            ahead += made[1]
+        else:
+            rest.append(x)
+    found.sort(key=lambda part: part.first)
+    is_apart = all(a.end <= b.first and a.axis == b.axis for a, b in pairwise(found))
+    runs = [0, *[n for n, (a, b) in enumerate(pairwise(found), 1) if a.end < b.first], len(found)]
+    if not is_apart or len(rest) > 1 or 2 * (len(runs) - 1) > len(found):
+        return None
+    for run in [found[a:b] for a, b in pairwise(runs)]:
+        first, end, axis, pieces = run[0].first, run[-1].end, run[0].axis, list[int]()
+        for is_entry, parts in groupby(run, lambda part: part.is_entry):
+            arrays = [part.array for part in parts]
+            pieces += [_joined(new, axis, arrays, True)] if is_entry else arrays
+        whole = _joined(new, axis, pieces)
+        if end - first == step.shape[axis]:
+            rest.append(share(new, step, (whole, new.constant(0.0))))
+        else:
+            attrs = {"index": (*[slice(None)] * axis, slice(first, end)), "shape": step.shape}
+            rest.append(share(new, Step(OPS["scatter"], (), attrs, step.shape), (whole,)))
+    return reduce(lambda a, b: share(new, step, (a, b)), rest)
 
 
 def prune(program: Program) -> Program:

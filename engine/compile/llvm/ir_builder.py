@@ -11,6 +11,8 @@ from agrad.engine.compile.symbols import UnwrittenError, Writer, lower
 from agrad.engine.program.ir import Step
 from agrad.engine.text import beside
 
+_FEW = 64  # numbers, among which LLVM looks for stores that could be one: that takes it n**2 time
+
 
 class Code(Writer):
     """Straight-line code. The same instruction on the same operands is written once."""
@@ -125,10 +127,12 @@ def loads(array: str, inputs: range, first: int = 0) -> Iterator[str]:
 
 
 def stores(array: str, texts: Iterable[str], name: str = "%q") -> Iterator[str]:
-    """Numbers written to an array, one after the other."""
-    for i, text in enumerate(texts):
+    """Numbers written to an array, one after the other; of many, LLVM does not look for those that could be one."""
+    listed = [*texts]
+    kind = "store volatile" if len(listed) > _FEW else "store"
+    for i, text in enumerate(listed):
         yield f"  {name}{i} = getelementptr double, ptr {array}, i64 {i}"
-        yield f"  store double {text}, ptr {name}{i}"
+        yield f"  {kind} double {text}, ptr {name}{i}"
 
 
 def counted(

@@ -13,7 +13,8 @@ S.T = Y.T P inv(L.T) inv(U.T).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from agrad.engine.compile.llvm import stages
@@ -26,6 +27,7 @@ from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
 _NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
+_FAR = 1e17  # from which on e and e + 2 are the same
 _LENGTHS = ((24, 4), (64, 2), (2_000, 1))  # steps up to which so many vectors are computed side by side
 _SCALAR = 3  # what is said of a longer loop: LLVM's time to make vectors of it is quadratic
 
@@ -80,6 +82,24 @@ class _Reader:
         name = f"%g{len(self.code.lines)}"
         self.code.lines += entry(name, unit, base, offset, [(places[axis], x) for axis, x in enumerate(strides)])
         return name
+
+
+def _tanh(given: Sequence[Symbol]) -> Symbol:
+    """From e = exp(2|x|) - 1, which is infinite far out, as e/(e + 2)."""
+    (x,) = given
+    e = (2.0 * abs(x)).call("expm1")
+    found: Symbol = (e > _FAR).choose(1.0, e * (1.0 / (e + 2.0)))
+    return found.intrinsic("copysign", x)
+
+
+def _sech_squared(given: Sequence[Symbol]) -> Symbol:
+    """From the same: its derivative, which most loops with a tanh need as well."""
+    r = 1.0 / ((2.0 * abs(given[0])).call("expm1") + 2.0)
+    return 4.0 * r * (1.0 - r)
+
+
+# How a loop computes what has a function of the C library in common: for vectors, that takes most of the time.
+_TOGETHER = {"tanh": _tanh, "sech_squared": _sech_squared}
 
 
 class KernelCode(_Reader):
@@ -177,7 +197,8 @@ class KernelCode(_Reader):
         for slot, view in kernel.reads.items():
             found[slot] = self.read(slot, view, self.strides.get(("read", slot), ()), places)
         for slot in kernel.steps:
-            found[slot] = lower(steps(slot).op, [found[x] for x in steps(slot).operands], steps(slot).attrs)
+            step, given = steps(slot), [found[x] for x in steps(slot).operands]
+            found[slot] = (_TOGETHER.get(step.op.name) or partial(lower, step.op, attrs=step.attrs))(given)
         for slot in kernel.stores:
             self.store(found[slot], self.address(f"%store{slot}", "double", 0, self.strides["store", slot], places))
         for number, part in enumerate(kernel.joins):
@@ -192,7 +213,7 @@ class KernelCode(_Reader):
 
 # Stages that are no loop over the entries of a result
 
-_ROWS = 4  # of a product that are computed side by side
+_ROWS, _VECTORS = 4, 6  # of a product that are computed side by side: their sums stay in registers
 
 
 def numbers_code(name: str, stage: stages.Numbers, memory: Memory, code: Code) -> str:
@@ -248,6 +269,9 @@ class Routine:
     def __init__(self, name: str, product: Product, lanes: int) -> None:
         self.product, self.lanes = product, lanes
         self.number = f"<{lanes} x double>"
+        whole = -(-product.columns // lanes)
+        width = -(-whole // -(-whole // _VECTORS))
+        self.blocks = [range(first, min(first + width, whole)) for first in range(0, whole, width)]
         self.is_copied = product.right[1] != 1 and product.columns > 1  # its rows do not lie side by side
         given = "ptr noalias %out, ptr %left, ptr %given"
         head = f"define internal void @{name}({given}) noinline {of_vectors(lanes)} {{"
@@ -268,32 +292,30 @@ class Routine:
         else:
             yield "  %right = getelementptr double, ptr %given, i64 0"
         whole = product.rows // _ROWS * _ROWS
-        if whole:
-            yield from counted("bi", before, whole, self._rows("b", _ROWS), step=_ROWS)
-            before = "bi.done"
-        if whole < product.rows:
-            yield from counted("ri", before, product.rows, self._rows("r", 1), first=whole)
+        for block, vectors in enumerate(self.blocks):
+            for p, first, end, count in ((f"b{block}", 0, whole, _ROWS), (f"r{block}", whole, product.rows, 1)):
+                if first < end:
+                    yield from counted(f"{p}i", before, end, self._rows(p, count, vectors), first, count)
+                    before = f"{p}i.done"
 
-    def _rows(self, p: str, count: int) -> Iterator[str]:
-        """So many rows at once; names begin with `p`."""
+    def _rows(self, p: str, count: int, vectors: range) -> Iterator[str]:
+        """So many rows at once, of some columns; names begin with `p`."""
         product, number = self.product, self.number
-        vectors = range(-(-product.columns // self.lanes))
         each = [(row, vector) for row in range(count) for vector in vectors]
         sums = []
         for row, vector in each:
             start = f"[zeroinitializer, %{p}i.loop]"
             sums.append(f"  %{p}s{row}.{vector} = phi {number} {start}, [%{p}t{row}.{vector}, %{p}k.end]")
-        yield from counted(f"{p}k", f"{p}i.loop", product.inner, self._added(p, count), phis=sums)
+        yield from counted(f"{p}k", f"{p}i.loop", product.inner, self._added(p, count, vectors), phis=sums)
         for row, vector in each:
             place = f"%{p}o{row}.{vector}"
             first = row * product.columns + vector * self.lanes
             yield from entry(place, "double", "%out", first, [(f"%{p}i", product.columns)])
             yield store(f"%{p}t{row}.{vector}", place, self.lanes, self._mask(vector))
 
-    def _added(self, p: str, count: int) -> Iterator[str]:
+    def _added(self, p: str, count: int, vectors: range) -> Iterator[str]:
         """A column of the left matrix times a row of the right one, added to the sums."""
-        product, number = self.product, self.number
-        vectors, (down, across) = range(-(-product.columns // self.lanes)), product.left
+        product, number, (down, across) = self.product, self.number, self.product.left
         onward = product.columns if self.is_copied else product.right[0]  # from one row of the right to the next
         for vector in vectors:
             y = f"%{p}y{vector}"

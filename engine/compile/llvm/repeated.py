@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from agrad.engine.compile.cost import interpreted, of_loops, without_outer
+from agrad.engine.compile.cost import interpreted, of_loops, with_loops
 from agrad.engine.compile.llvm.backend import written
 from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
@@ -188,7 +188,7 @@ def stepped(program: Program) -> Stepped | None:
     """Machine code for a body; None where there is none, or where Python takes less."""
     if binding() is None or program.is_scalar or program.checks or len(program.outputs) != 1:
         return None
-    parts = divided(without_outer(optimised(program)), [2])
+    parts = divided(with_loops(optimised(program)), [2])
     if parts is None or reason_against(Schedule(parts[1])) is not None:
         return None
     found = Stepped(*parts)

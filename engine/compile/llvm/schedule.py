@@ -34,7 +34,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, np, size_of
 
-_MOST = 48  # rows and columns of small matrices: the products of larger ones take BLAS less time
+_MOST, _PRODUCTS = 128, 2**18  # rows and columns, and products, of small matrices: larger ones take BLAS less time
 
 
 class Schedule:
@@ -90,7 +90,8 @@ class Schedule:
             return "running"
         if step.op.role == "loop" and step.attrs["body"].is_one_call(step.attrs["count"]):
             return "repeat"
-        if step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes):
+        is_small = step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes)
+        if is_small and size_of(shapes[0]) * shape[1] <= _PRODUCTS:
             return "product"
         if step.op.role == "adding" and self._adds(slot, step):
             return "scatter" if slot in self.scatters else "sum"

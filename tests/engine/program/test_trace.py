@@ -248,3 +248,50 @@ def test_programs_of_one_structure_have_one_key():
     assert key(program(2.0)) == key(program(2.0))
     assert key(program(2.0)) != key(program(3.0))
     assert key(program(0.0)) != key(program(-0.0))
+
+
+def put_together(seed):
+    """A function that takes a matrix apart and puts rows, columns and ranges of it together, in any order."""
+    dice = random.Random(seed)
+    plan = [(dice.random(), dice.randrange(4), dice.choice((0, 0, 1)), dice.random()) for _ in range(3)]
+
+    def f(m):
+        known = m
+        for kind, place, axis, other in plan:
+            rows = [known[i] for i in range(known.shape[0])]
+            if kind < 0.3:
+                rows = rows[place % len(rows) :]
+            elif kind < 0.5:
+                rows = [known[:, i] for i in range(known.shape[1])]
+            elif kind < 0.7:
+                rows = [rows[place % len(rows)], *rows[:-1], -rows[-1]]
+            y = ag.stack(rows, axis)
+            if other < 0.5:
+                y = ag.concat([y[:, i : i + 1] for i in range(y.shape[1])], 1)
+            known = ag.concat([y[:1] * y[-1], y[1:], y[:1] if other < 0.3 else -0.0 * y[:1]])
+        return ag.sum(ag.maximum(known, -0.0) * known) - ag.sum(known[0] * known[-1] * m[0, 0]) + ag.sum(m[1:] * m[:-1])
+
+    return f
+
+
+@each("seed", range(200), short=40)
+def test_parts_put_together_have_the_same_bits(seed, monkeypatch):
+    m = np.random.default_rng(seed).normal(size=(4, 4))
+    m[0, 1], m[2, 2] = -0.0, 0.0
+    found = []
+    for merged in (ir.merged, lambda program: program):
+        monkeypatch.setattr(ir, "merged", merged)
+        compiled = ag.compile(put_together(seed), m, backend="python")
+        value, slope = compiled.value_and_grad(m)
+        found.append(np.array([value, *slope.ravel(), *np.ravel(compiled.jvp(m, m))]).tobytes())
+    monkeypatch.undo()
+    assert found[0] == found[1]
+
+
+@each("f, count", [
+    (lambda x: ag.sum(ag.sin(ag.stack(list(x)))), 4),
+    (lambda x: ag.sum(ag.sin(ag.stack([x[0] * 2.0, *x[1:]]))), 15),
+    (lambda x: ag.sum(ag.sin(ag.concat([x[k : k + 2] for k in range(0, 50, 2)]))), 4),
+])  # fmt: skip
+def test_rows_of_an_array_are_taken_in_one_step(f, count):
+    assert len(optimised(gradient_program(f, [np.ones((50, 3))])).steps) <= count

@@ -37,7 +37,7 @@ def with_loop(y, x):
     return ag.sum(y * y) + ag.sum(ag.sin(LONG * ag.sum(x)))
 
 
-@each("rows, columns", list(product([1, 3, 4, 5, 9, 48], [*range(1, 20), 31, 32, 33, 48])), short=9)
+@each("rows, columns", list(product([1, 3, 4, 5, 9, 48], [*range(1, 20), 31, 32, 33, 48, 49, 100, 128])), short=9)
 def test_every_number_of_rows_and_columns(rows, columns):
     inner = (rows * columns) % 17 + 1
     loops = check(lambda a, b: with_loop(a @ b, a), entries(rows, inner), entries(inner, columns))
@@ -75,7 +75,7 @@ def test_a_long_chain_is_computed_without_python():
 
 
 def test_large_products_are_left_to_the_library():
-    loops = check(lambda a: with_loop(a @ a, a), entries(49, 49), rtol=1e-12)
+    loops = check(lambda a: with_loop(a @ a, a), entries(129, 129), rtol=1e-12)
     assert "product" not in stages(loops)
 
 
@@ -232,3 +232,27 @@ def test_no_two_arrays_that_are_needed_at_once_overlap(seed):
         for other_begin, other_end, other_first, other_until in spans[:i]:
             apart = end <= other_begin or other_end <= begin
             assert apart or until < other_first or other_until < first
+
+
+@each("f", functions("m, v", """
+    m @ v; v @ m; m.T @ v; v @ m.T; (m @ v) @ v; v @ m @ v; m[::-1, 2:4] @ v[2:4]; m @ (m @ (m @ v)); ag.tanh(m @ v) @ m
+""", globals()).values())  # fmt: skip
+def test_products_with_vectors_are_parts_of_loops(f):
+    matrix, vector = entries(50, 50) / 7, entries(50)
+    made = ag.compile(lambda m, v: with_loop(f(m, v), v), matrix, vector, backend="llvm")
+    eager = ag.compile(lambda m, v: with_loop(f(m, v), v), matrix, vector, backend="python")
+    for found, expected in zip(made.grad(matrix, vector), eager.grad(matrix, vector), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+    assert "by the library" not in made.explain()
+
+
+def test_tanh_and_its_slope_have_their_digits_in_loops():
+    """From -1e-300 to infinity, also where 1 - tanh(x)**2 has none; the sign of zero is that of the argument."""
+    sizes = np.concatenate([np.geomspace(1e-300, 340.0, 600), np.linspace(0.1, 30.0, 600), [0.0, np.inf]])
+    x = np.concatenate([sizes, -sizes])
+    compiled = ag.compile(lambda x: (ag.tanh(x), ag.sum(ag.tanh(x))), x, backend="llvm")
+    found, slope = compiled.value(x)[0], ag.compile(lambda x: ag.sum(ag.tanh(x)), x, backend="llvm").grad(x)
+    np.testing.assert_array_max_ulp(found, np.tanh(x), 4)
+    t = np.exp(-2.0 * np.abs(x))
+    np.testing.assert_allclose(slope, 4.0 * t / (1.0 + t) ** 2, rtol=2e-15)
+    assert (np.signbit(found) == np.signbit(x)).all()

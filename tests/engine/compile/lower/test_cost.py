@@ -49,7 +49,7 @@ def test_what_is_no_way_says_why():
     assert "no: an operation has no expansion into numbers" in lines[0]
     assert "no: there is no loop over many entries in it" in lines[1]
     assert last == "computed by python, since there is no loop over many entries in it"
-    lines, _ = told(lambda x: ag.sum(ag.tanh(x @ x)), np.ones((50, 50)))
+    lines, _ = told(lambda x: ag.sum(ag.tanh(x @ x)), np.ones((150, 150)))
     assert lines[1].endswith("by the library matmul")
 
 
@@ -58,12 +58,12 @@ def test_each_part_of_loops_is_told_with_what_it_takes():
     def f(x, w):
         return ag.sum(ag.tanh(x @ w)) + ag.scan(lambda s, row: (s * 0.5 + ag.sum(row), ()), 0.0, x)[0]
 
-    *lines, _ = ag.compile(f, np.ones((50, 40)), np.ones((40, 30)), backend="llvm").explain().splitlines()
+    *lines, _ = ag.compile(f, np.ones((150, 140)), np.ones((140, 130)), backend="llvm").explain().splitlines()
     parts = [line.strip() for line in lines if line.startswith("    ")]
     assert all(re.match(r"about [0-9.e+]+ [µm]s: ", part) for part in parts)
     assert any(part.endswith("matmul, by the library") for part in parts)
-    assert any(part.endswith("a loop over (50, 30), with 1 operation and 1 sum") for part in parts)
-    assert any(re.search(r"scanned, 50 iterations of \d+ instructions$", part) for part in parts)
+    assert any(part.endswith("a loop over (150, 130), with 1 operation and 1 sum") for part in parts)
+    assert any(re.search(r"scanned, 150 iterations of \d+ instructions$", part) for part in parts)
 
 
 @pytest.mark.long
