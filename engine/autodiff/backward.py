@@ -67,18 +67,16 @@ def backward(
         note_read(node)
         if context.tracing is not None:
             take_behind(node)
-    # See `CachedReplay` in `program.replay`. A program has no hooks.
-    replay = node.cache_slot if plain and node.extra is not None and node.op is not None and not has_hooks else None
-    found: Any = replay.gradients(node) if replay is not None and keeps else None
-    of_numbers = by_leaves(node) if plain and replay is None and not has_hooks else None
+    of_numbers = by_leaves(node) if plain and not has_hooks else None
     is_told = context.listener is not None or context.anomalies  # somebody, of gradients that are not finite
     if of_numbers is not None and is_told and not all(map(isfinite, of_numbers[0].values())):
         of_numbers = None
     order: list[Node] = []
     cut: list[Node] = []
+    found: Any
     if of_numbers is not None:
         found, order = of_numbers
-    elif found is None:
+    else:
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
         is_watched = create_graph or watch or has_hooks
@@ -86,8 +84,6 @@ def backward(
         # For finite numbers, of which there is nothing to say, no file is imported.
         if is_told and not all(type(value) is float and isfinite(value) for value in found.values()):
             autodiff.anomalies.say_not_finite(order, {node: seed}, found)
-        if replay is not None:
-            replay.walked(node)
     if Units.exist:
         units.quantity.note_gradients(node, found, fresh)
     # With create_graph, a gradient without a graph depends on nothing.

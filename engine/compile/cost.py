@@ -35,7 +35,7 @@ _INSTRUCTION = 0.5  # of machine code in a straight line
 _PACKED = 0.4  # an entry that goes in or out of such code
 _ENTERED = 1200.0  # a call of machine code with arrays
 _CALLED = 300.0  # and with numbers
-_LOOPED = 3000.0  # a call of loops
+_LOOPED = 10_000.0  # a call of loops, with gradients
 _KERNEL = 100.0  # a loop
 _FACTORED = 1000.0  # a call of LAPACK or BLAS
 _BY_VECTOR = 2**15  # entries of a matrix: with more, BLAS takes less time for a product with a vector
@@ -340,23 +340,21 @@ def with_loops(program: Program) -> Program:
         if step.op is not OPS["matmul"]:
             return None
         shapes = [new.shape(x) for x in operands]
-        axes = [len(shape) for shape in shapes]
+        axes, shape = [len(x) for x in shapes], max(shapes, key=len)
         if axes == [2, 2] and shapes[0][1] == 1:
             return new.step(Step(OPS["mul"], (), {}, step.shape), operands)
-        if max(axes) > 2 or axes == [2, 2] or not 0 < size_of(max(shapes, key=len)) <= _BY_VECTOR:
+        if axes == [2, 2] or len(shape) > 2 or not 0 < size_of(shape) <= _BY_VECTOR:
             return None
-        matrix, vector = operands if axes[0] == 2 else operands[::-1]
-        axis, shape = int(axes != [1, 2]), max(shapes, key=len)
+        axis, (matrix, vector) = axes[0] - 1, operands if axes[0] == 2 else operands[::-1]
         made = new.made_by(matrix)
         if made is not None and made[0].op is OPS["permute"] and len(shape) == 2:  # entries that are read in a row
             (matrix,), axis, shape = made[1], 1 - axis, shape[::-1]
-        if not axis and len(shape) == 2:
-            attrs = {"shape": (shape[0], 1), "old": (shape[0],)}
-            vector = new.step(Step(OPS["reshape"], (), attrs, (shape[0], 1)), (vector,))
+        if len(shape) == 2 and not axis:
+            column = shape[0], 1
+            vector = new.step(Step(OPS["reshape"], (), {"shape": column, "old": shape[:1]}, column), (vector,))
+        attrs = {"axis": (axis,), "keepdims": False, "wide": (*shape[:axis], 1, *shape[axis + 1 :])}
         found = new.step(Step(OPS["mul"], (), {}, shape), (matrix, vector))
-        along = axis if len(shape) == 2 else 0
-        wide = (*shape[:along], 1, *shape[along + 1 :])
-        return new.step(Step(OPS["sum"], (), {"axis": (along,), "keepdims": False, "wide": wide}, step.shape), (found,))
+        return new.step(Step(OPS["sum"], (), attrs, step.shape), (found,))
 
     return rewritten(program, visit)
 

@@ -236,7 +236,7 @@ class Node:
         def variable(self) -> Any:
             """The leaf that an AccumulateGrad node belongs to, as a handle."""
 
-    # What is kept from one use to the next: a cached replay, an optimiser's state, what a freed constant was.
+    # What is kept from one use to the next: an optimiser's state, what a freed constant was.
     cache_slot = _of_few("cache_slot")
     hooks = _of_few("hooks")  # the functions that a backward calls with the gradient, each with its number
     is_parameter = _of_few("is_parameter")  # whether it is a leaf that a module lists among its parameters

@@ -12,14 +12,13 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TypeAlias
 
-from agrad.engine.autodiff.backward import grad
-from agrad.engine.core.context import UndoLog, current, next_stamp, scope
+from agrad.engine.core.context import UndoLog, current, next_stamp
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Guard, Input, Node, alive, collect, reachable, remembered, sharers, touch
+from agrad.engine.core.graph import Guard, Input, Node, alive, collect, remembered, sharers, touch
 from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error, gone_error
 from agrad.engine.core.guards import look_behind
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.tensor import Tensor, bare
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date, rewritten
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.values import Value, shape_of
@@ -35,23 +34,15 @@ def forward(*roots: Tensor) -> None:
             name = node.spell()
             what = f"{name} is a leaf" if node.recorded else f"{name} has no graph"
             raise AgradError("grad", f"{what}: there is nothing to replay")
-    cached = cached_replay_of(nodes[0])
-    if cached is not None and len(nodes) == 1 and cached.run(nodes[0]):
-        return
     rebuilt = Rebuilt()
     try:
         replay = _Replay(nodes, rebuilt)
         with quiet() if any(node.shape for node in (*replay.late, *rebuilt.kept)) else nullcontext():
             replay.run()
-        stamp = replay.write()
+        replay.write()
     except BaseException:  # also Ctrl-C: what was rebuilt for this replay is put back, whatever ended it
         rebuilt.put_back()
         raise
-    if rebuilt.before:
-        return
-    is_straight = not (replay.guards or replay.sources or any(x.storage is not None for x in replay.constants))
-    if len(nodes) == 1 and nodes[0] in replay.late and is_straight:
-        seen(nodes[0], replay.order, replay.late, stamp)
 
 
 class _Replay:
@@ -150,11 +141,8 @@ class _Replay:
         if error is not None:
             raise error
 
-    def write(self) -> int:
-        """Give the nodes of the graph, their handles and their aliases the values found: all of them, or none.
-
-        Returns their new stamp.
-        """
+    def write(self) -> None:
+        """Give the nodes of the graph, their handles and their aliases the values found: all of them, or none."""
         stamp = next_stamp()
         nodes: list[_Written] = []
         handles: list[tuple[Tensor, Value | None]] = []
@@ -176,11 +164,9 @@ class _Replay:
                 touch(node)
             for handle, _ in handles:
                 log.remember(handle, partial(setattr, handle, "array", handle.array), handle.array)
-            _put(nodes, handles)  # if interrupted, it is restored with its statement
-            return stamp
+            return _put(nodes, handles)  # if interrupted, it is restored with its statement
         before = [(node, node.value, node.stamp) for node, _, _ in nodes], [(one, one.array) for one, _ in handles]
-        _surely(partial(_put, nodes, handles), partial(_put, *before))
-        return stamp
+        return _surely(partial(_put, nodes, handles), partial(_put, *before))
 
 
 _Written: TypeAlias = "tuple[Node, Value | None, int]"
@@ -239,156 +225,6 @@ def _held(node: Node) -> Value | None:
 def _is_lost(node: Node) -> bool:
     """Whether a value has to be computed to be known."""
     return node.op is not None and _held(node) is None
-
-
-# A repeated replay, and the backward after it, as compiled programs.
-#
-# A replay of a graph of scalars spends most of its time on finding out what to compute. Where the same leaves change
-# each time, and no choice and no alias is involved, the answer is the same: once so many replays came that compiling
-# pays, the late values are computed by a program, to the bit what the operations give one by one, and put into the
-# nodes as by any other replay. So are the gradients after it, but that one that is 0 may have the other sign. Whatever
-# is otherwise than it was makes the next one an ordinary replay.
-
-COST = 60  # replays of a graph that take about as long as compiling it
-_LARGEST = 50_000  # operations
-
-Run: TypeAlias = Callable[..., "tuple[Value, ...]"]
-
-
-class CachedReplay:
-    """The repeated replay of a root. It keeps all nodes alive except the root, which refers to it."""
-
-    __slots__ = ("after", "changed", "late", "program", "replays", "rest", "slope", "stamp", "walks")
-
-    def __init__(self, changed: list[Node], late: list[Node], rest: list[Node]) -> None:
-        self.changed = changed  # the leaves that are new each time
-        self.late = late  # the nodes that are computed, the oldest first, without the root
-        self.rest = rest  # the other nodes and constants behind the root
-        self.stamp = 0  # of the last replay
-        self.replays: float = 0  # so many were like this
-        self.walks: float = 0  # and so many backwards came after them
-        self.program: Run | None = None
-        self.slope: Run | None = None
-        self.after: list[Node] = []  # the leaves of the gradient program
-
-    def holds(self, root: Node) -> bool:
-        """Whether nothing but the leaves has changed since the last replay."""
-        stamp = self.stamp
-        if root.stamp != stamp or not _is_plain(root):
-            return False
-        for node in self.late:
-            if node.stamp != stamp or not _is_plain(node):
-                return False
-        return all(node.stamp <= stamp and (node.op is None or _is_plain(node)) for node in self.rest)
-
-    def run(self, root: Node) -> bool:
-        """Compute the nodes by the program; False, without any change, if they need an ordinary replay."""
-        if self.program is None or any(leaf.stamp <= self.stamp for leaf in self.changed) or not self.holds(root):
-            return False
-        try:
-            found = self.program(*[x.value for x in self.changed], *[x.value for x in self.rest])
-        except AgradError:
-            return False  # an ordinary replay has the better message
-        nodes = [*self.late, root]
-        log = current().undo_log
-        before = partial(_put, [(node, node.value, node.stamp) for node in nodes], ())
-        stamp = next_stamp()
-        write = partial(_put, [(node, value, stamp) for node, value in zip(nodes, found, strict=True)], ())
-        if log is None:
-            _surely(write, before)
-        else:
-            log.remember((id(self), self), before, nodes)
-            write()
-        self.stamp = stamp
-        return True
-
-    def gradients(self, root: Node) -> dict[Node, Value] | None:
-        """The gradients of a backward from the root, by a program; None if it needs an ordinary backward."""
-        if self.slope is None or any(leaf.stamp > self.stamp for leaf in self.changed) or not self.holds(root):
-            return None
-        if any(node.keeps_grad for node in (*self.late, *self.rest) if node.op is not None) or root.keeps_grad:
-            return None
-        try:
-            found = self.slope(*[x.value for x in self.changed], *[x.value for x in self.rest])
-        except AgradError:
-            return None
-        if not all(value - value == 0.0 for value in found):
-            return None  # an ordinary backward finds where an inf or nan began
-        return dict(zip(self.after, found, strict=True))
-
-    # Learning
-
-    def learn(self, root: Node) -> None:
-        """Count another replay like the last: compile if all of them took as long as that."""
-        self.replays += 1
-        if self.program is None and self.replays > COST:
-            self.replays = float("-inf")  # once
-            self.program = _compiled([*self.late, root], [*self.changed, *self.rest])
-
-    def walked(self, root: Node) -> None:
-        """There was a backward from the root, after a replay."""
-        if self.program is None or not self.holds(root):
-            return
-        self.walks += 1
-        if self.slope is not None or self.walks <= 3 * COST:
-            return
-        self.walks = float("-inf")
-        reached = reachable(root)
-        leaves = [node for node in (*self.changed, *self.rest) if node.keeps_grad and node in reached]
-        if not root.requires_grad or any(node.op is not None for node in leaves):
-            return
-        try:
-            with scope(recording=True, guard=None, listener=None, undefined=None):
-                found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
-                slope = _compiled([one.node for one in found], [*self.changed, *self.rest])
-        except AgradError:
-            return
-        self.slope, self.after = slope, leaves
-
-
-def cached_replay_of(root: Node) -> CachedReplay | None:
-    """The record of the replays of a root."""
-    return root.cache_slot if root.op is not None else None
-
-
-def seen(root: Node, order: list[Node], late: set[Node], stamp: int) -> None:
-    """Record a finished replay of a graph without guards and aliases: a first one, or a repetition."""
-    computed = [node for node in reversed(order) if node in late]
-    constants = dict.fromkeys(x for node in order for x in node.inputs if type(x) is Node and not x.recorded)
-    rest = [*(node for node in reversed(order) if node not in late), *constants]
-    straight = computed[-1] is root and all(_is_plain(node) for node in order if node.op is not None)
-    if len(order) > _LARGEST or not straight or any(node.shape for node in (*computed, *rest)):
-        root.cache_slot = None
-        return
-    known = cached_replay_of(root)
-    before = known.stamp if known is not None else min(node.seq for node in computed)
-    changed = [x for x in rest if x.stamp > before]
-    replay = CachedReplay(changed, computed[:-1], [x for x in rest if x.stamp <= before])
-    if known is not None and (known.changed, known.late, known.rest) == (replay.changed, replay.late, replay.rest):
-        replay = known
-    root.cache_slot = replay
-    replay.stamp = stamp
-    replay.learn(root)
-
-
-def _is_plain(node: Node) -> bool:
-    """Whether a computed value exists, is not shared, and was never written to."""
-    storage = node.storage
-    return node.freed is None and (storage is None or not (storage.nodes or storage.version or storage.successor))
-
-
-def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
-    """A program for the values of some nodes; None if it would have guards."""
-    from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are replayed
-    from agrad.engine.program.ir import optimised
-    from agrad.engine.program.trace import extract
-
-    try:
-        with scope(guard=None):
-            program = extract([bare(node) for node in outputs], [bare(node) for node in inputs])
-    except AgradError:
-        return None
-    return None if program.checks else Compiled(optimised(program)).call
 
 
 # Freed graphs built again: a replay gives a freed node back what it was computed from, and what its rules read.
