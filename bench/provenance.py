@@ -40,11 +40,11 @@ def known(x: Tensor, w: Tensor, turns: int) -> Tensor:
     product, sine, total = (Span(SOURCE, *place) for place in ((4, 7), (0, 8), (0, 12)))
     y = x
     for _ in repeat(None, turns):
-        current().origin = product
+        current().place = product
         y = mul(y, w)
-        current().origin = sine
+        current().place = sine
         y = sin(y)
-        current().origin = total
+        current().place = total
         y = add(y, x)
     return y
 
@@ -101,7 +101,7 @@ def with_provenance(loop: Loop, x: Tensor, w: Tensor) -> float:
     """The seconds of a loop as the language would run it."""
     statement = Span(SOURCE, 0, 12)
     guard = Guard(None, x.node, truth, True, (), statement, next_stamp())
-    with scope(undo_log=UndoLog(), statement=statement, guard=guard):
+    with scope(undo_log=UndoLog(), begun=statement, guard=guard):
         return seconds(loop, x, w)
 
 

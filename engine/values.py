@@ -334,7 +334,7 @@ def is_finite(value: Any) -> bool:
     value = getattr(value, "value", value)
     if isinstance(value, float):
         return math.isfinite(value)
-    return value is None or bool(np.isfinite(value).all())
+    return value is None or np.count_nonzero(np.isfinite(value)) == value.size
 
 
 def size_of(shape: Shape) -> int:

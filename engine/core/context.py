@@ -219,7 +219,9 @@ class Script(str):
 class Places(Protocol):
     """What finds places in the frames of the script that runs."""
 
-    watch: Any  # with the stamp from which on nodes are counted, `due`
+    watch: Any  # the limits of the statement that runs
+    due: float  # the stamp from which on nodes are counted
+    code: CodeType | None  # of the script, that made the last node
 
     def locate(self, node: Any, frame: FrameType | None) -> None:
         """Keep in a node where the script is that makes it."""
@@ -283,18 +285,10 @@ class Context(Struct, eq=False, frozen=False):
         """The expression that is being evaluated."""
         return self.script.origin() if self.place is None and self.script is not None else self.place
 
-    @origin.setter
-    def origin(self, place: Origin | None) -> None:
-        self.place = place
-
     @property
     def statement(self) -> Origin | None:
         """The statement that it is a part of."""
         return self.script.statement(self.begun) if self.script is not None else self.begun
-
-    @statement.setter
-    def statement(self, begun: Origin | None) -> None:
-        self.begun = begun
 
 
 class _Default(Context, frozen=False):

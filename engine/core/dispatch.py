@@ -14,7 +14,7 @@ from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
 from agrad.engine.core.context import MOST_UNDEFINED, STAMPS, afford_spread, current, exhausted
-from agrad.engine.core.graph import Node, interned, new_node
+from agrad.engine.core.graph import Node, new_node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.op import (
@@ -408,13 +408,14 @@ def _unary(op: Op) -> Function:
             node.shape = ()
             node.requires_grad = differentiable and source.requires_grad
             node.seq = node.stamp = next(STAMPS)
-            if context.script is None or context.place is not None:
+            script = context.script
+            if script is None or context.place is not None:
                 node.code, node.place = None, context.place
             else:
                 frame = _getframe(1)
-                node.code, node.place = frame.f_code, interned(at := frame.f_lasti, at)
-                if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
-                    context.script.locate(node, frame)
+                node.code, node.place = frame.f_code, frame.f_lasti
+                if node.code is not script.code or node.seq > script.due:
+                    script.locate(node, frame)
             node.guard = context.guard
             made = next(BLANK)
             made.node = node
@@ -484,13 +485,14 @@ def direct(op: Op, general: Function, own: Handles | None = None) -> Function:
         node.shape = ()
         node.requires_grad = live
         node.seq = node.stamp = next(STAMPS)
-        if context.script is None or context.place is not None:
+        script = context.script
+        if script is None or context.place is not None:
             node.code, node.place = None, context.place
         else:
             frame = _getframe(1)
-            node.code, node.place = frame.f_code, interned(at := frame.f_lasti, at)
-            if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
-                context.script.locate(node, frame)
+            node.code, node.place = frame.f_code, frame.f_lasti
+            if node.code is not script.code or node.seq > script.due:
+                script.locate(node, frame)
         node.guard = context.guard
         if own is not None:
             made = next(own.blank)

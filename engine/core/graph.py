@@ -22,7 +22,6 @@ from agrad.engine.core.op import Op
 from agrad.engine.errors import Origin
 from agrad.engine.values import Shape, Value, format_number, shape_of
 
-interned = dict[int, int]().setdefault  # one object for the places of all nodes that an instruction made
 PLAIN = object()  # the outcome of a guard where a value was read as plain data
 
 
@@ -342,13 +341,14 @@ def new_node(
     node.requires_grad = requires_grad
     node.seq = node.stamp = next(STAMPS)
     context = current()
-    if context.script is None or context.place is not None:
+    script = context.script
+    if script is None or context.place is not None:
         node.code, node.place = None, context.place
     else:
         frame = _getframe(depth)
-        node.code, node.place = frame.f_code, interned(at := frame.f_lasti, at)
-        if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
-            context.script.locate(node, frame)
+        node.code, node.place = frame.f_code, frame.f_lasti
+        if node.code is not script.code or node.seq > script.due:
+            script.locate(node, frame)
     node.guard = context.guard
     node.name = node.collected = node.freed = node.extra = node.handle = None
     return node

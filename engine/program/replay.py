@@ -81,12 +81,12 @@ class _Replay:
         last = {x: node for node in needed for x in node.inputs if type(x) is Node and x.value is None}
         guards = self.guards[::-1]
         context = current()
-        before = context.origin
+        before = context.place
         try:
             for node in needed:
                 while guards and guards[-1].stamp < node.seq:
                     self._check(guards.pop())
-                context.origin = node.origin  # which is told where the operation is not defined
+                context.place = node.origin  # which is told where the operation is not defined
                 self.found[node] = out = self._computed(node)
                 if node.storage is not None:
                     self.found.update(dict.fromkeys(sharers(node), out))
@@ -98,7 +98,7 @@ class _Replay:
             while guards:
                 self._check(guards.pop())
         finally:
-            context.origin = before
+            context.place = before
 
     def _needed(self) -> list[Node]:
         """The nodes to compute, oldest first: those out of date, and those behind them whose values are gone."""

@@ -496,7 +496,7 @@ class Tensor(core.Tensor):
         """Change the data, and those of all views."""
         check_place(self)
         way = "copy_" if what in ("step", "set", "data") else what  # it matters only where the data were saved
-        if current().undo_log is not None:
+        if self.view_of is not None and current().undo_log is not None:
             _remember_data(self)
         core.Tensor.write(self, change, scalar, way, source)
         whole: Any = self

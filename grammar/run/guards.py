@@ -13,6 +13,7 @@ import builtins as real
 import operator
 import re
 import sys
+import types
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Collection
 from functools import partial
@@ -481,11 +482,6 @@ class Python(builtins.Builtins, Machine):
 
     # What runs next
 
-    @staticmethod
-    def on_native(function: Any) -> Any:
-        """Python's own range, of any length, for a loop of the script."""
-        return range if function is builtins.Range else function
-
     def on_caught(self, kinds: Any) -> Any:
         """What a handler catches: exceptions that a script may have."""
         for one in kinds if type(kinds) is tuple else (kinds,):
@@ -590,9 +586,11 @@ class Python(builtins.Builtins, Machine):
         found: dict[str, Any] = self.functions() | exceptions | {"type": self.type}
         found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
-        words = "shown attr loaded entry augmented cells poll native caught manager base pattern spec"
+        words = "shown attr loaded entry augmented cells poll caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
-        found |= {".logged": self.logged, ".stop": False, ".values": _Values, ".slice": slice}
+        found |= {".logged": self.logged, ".stop": False, ".values": _held, ".slice": slice}
+        # Python's own range, of any length, for a loop of the script.
+        found[".native"] = lambda function: range if function is builtins.Range else function
         found |= {".type": type, ".quick": self.quick, ".reals": frozenset({int, float}), ".Exception": Exception}
         found[".AssertionError"] = AssertionError
         found |= {"__build_class__": self.build, "__import__": self.modules.imported, "__name__": "__main__"}
@@ -603,11 +601,9 @@ class _Generic:
     """What a class inherits from `Generic[T]`."""
 
 
-class _Values:
+def _held(*values: Any) -> types.SimpleNamespace:
     """What the patterns of a statement look up before."""
-
-    def __init__(self, *values: Any) -> None:
-        vars(self).update({f"v{place}": value for place, value in enumerate(values, 1)})
+    return types.SimpleNamespace(**{f"v{place}": value for place, value in enumerate(values, 1)})
 
 
 class _Manager:

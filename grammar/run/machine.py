@@ -24,7 +24,7 @@ from agrad.engine.core.context import UndoLog, current, next_stamp, put_back, re
 from agrad.engine.core.graph import Units, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
-from agrad.engine.core.tensor import Tensor, is_truth, tensor
+from agrad.engine.core.tensor import Tensor, is_truth, no_grad, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, compared
 from agrad.engine.values import MISSING, describe, format_number
@@ -55,6 +55,9 @@ SKIPPED = object()  # the value for each where a condition does not hold
 FOLDING = frozenset({"sum", "max", "min", "float", "stack"})
 
 
+# Methods of numbers and arrays that are functions, and nothing else.
+_OF_ARRAYS = FUNCTIONS.keys() - attributes.METHODS.keys() - attributes.LENGTHENING - notes.READERS - {"backward"}
+
 MAX_CALLS = 2000
 _MOST_FRAMES = 2 * MAX_CALLS + 500
 _MOST_FROM_PYTHON = 100  # calls of functions of the user by the engine, each within the one before
@@ -80,7 +83,7 @@ class Machine:
         self.calling = 0  # how many functions of the user the engine is calling
         self.adapters: dict[Any, Any] = {}  # how functions of the engine are called
         self.given = False  # whether the text is the value of a name on the command line
-        self.running = Running(session.watch, self._look) if session is not None else None
+        self.running: Any = Running(session.watch, self._look) if session is not None else None
         self.builtins: dict[str, Any] = {
             ".type": type,
             ".float": float,
@@ -131,7 +134,7 @@ class Machine:
         if innermost(_getframe(1)) is None:
             self.calling = self.expecting = 0  # a Ctrl-C may have come right after it was raised
         self.builtins[".stop"] = self.session.watch.polled
-        script, context.script = context.script, self.running
+        script, context.script, self.running.due = context.script, self.running, self.session.watch.due
         sys.setrecursionlimit(max(limit, self.most_frames))
         try:
             found = self.function(code, self.session.names)()
@@ -286,9 +289,7 @@ class Machine:
         """The values under names."""
         return [value for scope in self.places(())[:-1] for value in scope.values()]
 
-    def here(self) -> Span:
-        """The place of the script."""
-        return place_of(innermost(sys._getframe(1)))
+    here: Any = staticmethod(Running.origin)
 
     def iteration(self) -> str:
         """The counters of the loops that run."""
@@ -595,17 +596,18 @@ class Machine:
 
     def on_index(self, site: tuple[None, Span], value: Any, index: Any) -> Any:
         """`x[i]`."""
-        if isinstance(value, List | tuple | range | str):
-            return operations.entry_at(value, index)
-        if isinstance(value, Table):
-            told = "column", 0, 0  # the first index that might be meant for a row
-            note = None if told in self.noted else attributes.note_on_index(value, index, site[1])
-            if note is not None:
-                self.noted[told] = note
-                self.tell(note)
-            return adapted(attributes.table_entry(value, index))
-        if is_object(value) and not is_table(value):
-            return self.of_python(operator.getitem, value, _whole(index))
+        if type(value) is not Tensor:
+            if isinstance(value, List | tuple | range | str):
+                return operations.entry_at(value, index)
+            if isinstance(value, Table):
+                told = "column", 0, 0  # the first index that might be meant for a row
+                note = None if told in self.noted else attributes.note_on_index(value, index, site[1])
+                if note is not None:
+                    self.noted[told] = note
+                    self.tell(note)
+                return adapted(attributes.table_entry(value, index))
+            if is_object(value) and not is_table(value):
+                return self.of_python(operator.getitem, value, _whole(index))
         # Each list in an index is the array of its entries.
         if type(index) is tuple:
             index = tuple([as_array(part) if type(part) is List else part for part in index])
@@ -614,7 +616,7 @@ class Machine:
         if is_table(value):
             return adapted(value[index])
         entry = as_tensor(value, "an index")[_whole(index)]
-        if operations.is_basic(index):
+        if type(index) is float or operations.is_basic(index):
             operations.mark(entry, value)
         return entry
 
@@ -681,6 +683,8 @@ class Machine:
     def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
         """`x.name(y)`."""
         (name, count, names), span = site
+        if type(value) in PLAIN and not names and name in _OF_ARRAYS and Star not in map(type, given):
+            return self.on_callee(span, FUNCTIONS[name].call)(value, *given)
         args, keywords = arguments(given, count, names)
         if name == "backward":
             self.before_backward(value, span)
@@ -763,9 +767,7 @@ class Machine:
 
     def adapter(self, function: Any) -> Any:
         """A function of the engine as the language calls it."""
-        name = getattr(function, "__name__", "")
-        is_folding = name in FOLDING and function is FUNCTIONS[name].call
-        is_simple = not is_folding and function not in VIEWERS
+        is_viewer = function in VIEWERS
 
         def slow(*args: Any) -> Any:
             return self.called(function, args, {}, self.here())
@@ -775,9 +777,11 @@ class Machine:
                 if type(one) not in PLAIN:
                     return slow(*args)
             found = function(*args)
+            if is_viewer and args:
+                operations.mark(found, args[0])
             return found if type(found) in PLAIN else adapted(found)
 
-        return call if is_simple else slow
+        return slow if function is FUNCTIONS["float"].call else call  # which notes what it reads
 
     def on_call(self, site: tuple[tuple[int, Any], Span], function: Any, *given: Any) -> Any:
         """A call with arguments by name, or with those in a list."""
@@ -850,8 +854,6 @@ class Machine:
             return tuple(found) if apart == "tuple" else List(found, joins=True)
         return operations.listed(found)
 
-    # Classes
-
     # Names
 
     def on_look(self, site: tuple[str, Span]) -> Any:
@@ -900,13 +902,16 @@ class Machine:
 
     def on_named(self, name: str, value: Any) -> None:
         """A name of the session gets a value: one that refers to something else there is replaced."""
-        if isinstance(value, Tensor) and value.node.name is not None:
-            known = self.session.names.get(value.node.name)
-            if known is value or (isinstance(known, Tensor) and known.node is value.node):
+        if not isinstance(value, Tensor):
+            self.on_local(name, value)
+            return
+        node = value.node
+        if node.name is not None:
+            known = self.session.names.get(node.name)
+            if known is value or (isinstance(known, Tensor) and known.node is node):
                 return
-            touch(value.node)
-            value.node.name = None
-        self.on_local(name, value)
+        touch(node)
+        node.name = name
 
     @staticmethod
     def on_local(name: str, value: Any) -> None:
@@ -1066,15 +1071,7 @@ class Machine:
 
     # What runs next
 
-    @staticmethod
-    @contextmanager
-    def on_unrecorded() -> Iterator[None]:
-        """`no_grad:`."""
-        before, current().recording = current().recording, False
-        try:
-            yield
-        finally:
-            current().recording = before
+    on_unrecorded = staticmethod(no_grad)
 
     def on_iterate(self, site: tuple[Any, Span], value: Any) -> Iterator[Any]:
         """The iterator of a loop."""

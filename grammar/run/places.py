@@ -13,7 +13,6 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from agrad.engine.core.context import Script
-from agrad.engine.core.graph import interned
 from agrad.engine.errors import Origin
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
@@ -30,10 +29,10 @@ class File(Script):
 
     source: Source
     tree: Any
-    tables: dict[int, list[tuple[int | None, int | None]]]
+    tables: dict[int, list[Any]]  # by code: the place of each instruction, and its span once it was asked for
     binds: list[str]  # the names of the session that the code binds
     needs: set[str]  # the names that the code reads
-    known: dict[tuple[int, int], Span]  # the statement of each place that was asked for
+    known: dict[tuple[int, int], Span | None]  # the statement of each instruction, by its code, that was asked for
 
     def __new__(cls, tree: Any, source: Source) -> File:
         """Of a statement, an expression or several."""
@@ -51,19 +50,16 @@ class File(Script):
         """The place of an instruction."""
         table = self.tables.get(id(code))
         if table is None:
-            table = self.tables[id(code)] = [(start, end) for _, _, start, end in code.co_positions()]
-        start, end = table[instruction // 2]
-        return Span(self.source, start or 0, end or 0)
+            table = self.tables[id(code)] = [*code.co_positions()]
+        found = table[instruction // 2]
+        if type(found) is tuple:
+            found = table[instruction // 2] = Span(self.source, found[2] or 0, found[3] or 0)
+        return found  # type: ignore[no-any-return]
 
     def statement(self, span: Span) -> Span | None:
         """The smallest statement around a place."""
-        place = span.start, span.end
-        if place not in self.known:
-            around = [one.span for one in ast.nodes(self.tree) if isinstance(one, ast.Statement) and holds(one, span)]
-            if not around:
-                return None
-            self.known[place] = min(around, key=lambda one: one.end - one.start)
-        return self.known[place]
+        around = [one.span for one in ast.nodes(self.tree) if isinstance(one, ast.Statement) and holds(one, span)]
+        return min(around, key=lambda one: one.end - one.start, default=None)
 
     def loops(self, span: Span) -> list[Any]:
         """The loops around a place, the outermost first."""
@@ -119,14 +115,20 @@ class Running:
 
     def __init__(self, watch: Any, look: Callable[[Any], None]) -> None:
         self.watch, self.look = watch, look
+        self.due: float = 0
+        self.code: CodeType | None = None
 
     def locate(self, node: Any, frame: FrameType | None) -> None:
         """Keep in a node where the script is that makes it: the instruction in the first of its frames."""
         node.code = node.place = None
-        if node.seq > self.watch.due:
+        if node.seq > self.due:
             self.look(node)
-        if (inner := innermost(frame)) is not None:
-            node.code, node.place = inner.f_code, interned(at := inner.f_lasti, at)
+            self.due = self.watch.due
+        while frame is not None and type(frame.f_code.co_filename) is not File:  # not by a call, which takes longer
+            frame = frame.f_back
+        if frame is not None:
+            self.code = node.code = frame.f_code
+            node.place = frame.f_lasti
 
     @staticmethod
     def origin() -> Origin | None:
@@ -140,8 +142,12 @@ class Running:
         frame = innermost(sys._getframe(1))
         if frame is None:
             return begun
-        file: Any = frame.f_code.co_filename
-        found: Origin | None = file.statement(place_of(frame))
+        code, place = frame.f_code, frame.f_lasti
+        file = code.co_filename
+        key = id(code), place  # a loop asks for the same one again and again
+        if key not in file.known:
+            file.known[key] = file.statement(file.span(code, place))
+        found: Origin | None = file.known[key]
         return found or begun
 
 

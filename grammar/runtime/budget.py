@@ -19,7 +19,7 @@ from agrad.grammar.values.lists import parts_of
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
 
-NODES = 1e7  # some 4 GB
+NODES = 10_000_000  # some 4 GB
 _AGAIN = 0.05  # seconds until a signal that came too early comes again
 _PATIENCE = 1.0  # seconds until it is taken to be lost, as in a callback, where Python does not pass exceptions on
 _LONGEST = 1e9  # seconds that a timer can be set to
@@ -27,11 +27,6 @@ _STAMPS = 1000  # that are handed out between two readings of the clock
 _SIZE = r"(?i)(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?"
 
 _ADVICE = 'limit memory="{} GB"'
-
-
-def memory_limit() -> float:
-    """The bytes that one result may take: half of the machine's memory, unless something else is set."""
-    return current().limits.memory
 
 
 def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], None] | None = None) -> None:
@@ -68,7 +63,7 @@ class Watch:
             limits.advice = _ADVICE
         self.time = math.inf  # seconds for a statement
         self.advice = "limit time={}"  # how to allow more
-        self.nodes = NODES  # that a statement may record and keep
+        self.nodes: float = NODES  # that a statement may record and keep
         self.running = False  # whether a signal stops anything
         self.due: float = 0  # the stamp from which on a loop should call `look`
         self._whole = self._deadline = math.inf  # seconds for everything, and when they are over

@@ -29,6 +29,7 @@ from agrad.engine.values import (
     format_shape,
     format_uncertain_as,
     format_value,
+    is_mask,
     np,
     shape_of,
     whole,
@@ -38,7 +39,7 @@ from agrad.grammar.results import Settings, text_of, uncertainty_of
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
-from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, parts_of, place_in
+from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, parts_of, place_in
 
 DERIVATIVES = ("grad", "jacobian", "hessian")
 # The operations of two operands by their signs.
@@ -586,12 +587,13 @@ def mark(made: Any, base: Any) -> None:
             for part in made:
                 mark(part, base)
         return
-    if not made.shape and is_mask(base):
+    node = base.node
+    if not made.node.shape and is_mask(base.array if node.value is None else node.value):
         made.is_truth = True
-    bases = [known for known in getattr(base, "view_of", ()) if known() is not None]
-    storage = base.node.storage
-    shared = tuple(storage.nodes) if storage is not None and base.node.op is None else ()
-    made.view_of = (*bases, weakref.ref(base), *shared)
+    known = getattr(base, "view_of", ())
+    storage = node.storage if node.extra is not None and node.op is None else None
+    shared = storage.nodes if storage is not None else ()
+    made.view_of = (*[one for one in known if one() is not None], weakref.ref(base), *shared)
 
 
 def rows_of(array: Tensor) -> Iterator[Tensor]:

@@ -111,7 +111,7 @@ def load(session: Session, call: Call) -> None:
         problem.labels.append(Label(call.span, "loaded here"))
         raise
     finally:
-        current().statement, session.restoring = statement, restoring
+        current().begun, session.restoring = statement, restoring
 
 
 # What reads a file of data, by its ending.

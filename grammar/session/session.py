@@ -508,7 +508,7 @@ class Session:
         context, outer = self.context.derived(), current().limits
         # What numpy calls where an operation on arrays is not defined.
         context.silence = Silence(lambda kind, flag: agrad.engine.inspect.undefined.on_invalid(kind, flag))
-        context.statement = span
+        context.begun = span
         context.undefined = []
         result: _T = enter(context, self._all_or_nothing, action, span, emit, statement, outer)
         return result

@@ -15,7 +15,6 @@ from agrad.engine.core.tensor import Tensor, is_truth, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, format_shape, whole
-from agrad.engine.values import is_mask as of_truths
 
 
 class List:
@@ -177,11 +176,6 @@ def entries_of(value: Any) -> list[Any]:
             return found
         return list(value)
     raise AgradError("type", f"a list is extended by the entries of a list, not by {describe(settled(value))}")
-
-
-def is_mask(value: Any) -> bool:
-    """Whether a value selects as an index: it is an array of truths."""
-    return of_truths(getattr(value, "value", None))
 
 
 def in_lists(value: Any) -> Any:

@@ -30,11 +30,11 @@ def says():
     """Run something as if it stood at a place of a program."""
 
     def say(where, text, compute):
-        current().origin = current().statement = Place(text, where)
+        current().place = current().begun = Place(text, where)
         try:
             return compute()
         finally:
-            current().origin = current().statement = None
+            current().place = current().begun = None
 
     return say
 
