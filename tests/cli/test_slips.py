@@ -38,7 +38,7 @@ LINES = {
     'agrad plot "x^2 for x in 0..1" --to p.svg': "echo 'plot x^2 for x in 0..1 to \"p.svg\"' | agrad run -",
     'agrad fit "z ~ a*x" data.csv': 'agrad fit "z ~ a*x" data.csv --over a=1',
     'agrad fit "z = a*x" data.csv --over a=1': 'agrad fit "z ~ a*x" data.csv --over a=1',
-    'agrad fit "z ~ a*x" data.csv --over a': 'agrad fit "z ~ a*x" data.csv --over a=1',
+    'agrad fit "z ~ x^a" data.csv --over a': 'agrad fit "z ~ x^a" data.csv --over a=1',
     'agrad fit "z ~ a*t" data.csv -c t=y': 'agrad fit "z ~ a*t" data.csv -c t=y --over a=1',
     'agrad fit "w ~ a*u" bare.csv --columns u,v,w': 'agrad fit "w ~ a*u" bare.csv --columns u,v,w --over a=1',
     'agrad map "cumsum(k)" data.csv -c k=y': 'agrad eval "cumsum(k)" k=@data.csv:y',

@@ -31,7 +31,7 @@ NOTED = [
     ("x,1,5", f"1,5 {COMMA}", [None]),
     ("x ~= y", "x ~= y is true where the two are equal to 9 digits; `!=` is not equal", [True, False]),
     ("a*(x ~= 3)", "`!=`", [0, 4]),
-    ("mod(a, 3) ~= 0", "mod(a, 3) ~= 0 is true where the two are equal", [True, False]),
+    ("if mod(a, 3) ~= 0: print(5)", "mod(a, 3) ~= 0 is true where the two are equal", [5, None]),
     ("if sin(a) ~= cos(a): print(5)", "sin(a) ~= cos(a) is true", [5, None]),
 ]
 SILENT = (
