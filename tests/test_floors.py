@@ -48,6 +48,7 @@ FROM_ENGINE = """
     struct: Struct
     units.quantity: in_unit shown unit_of
     units.scale: Scale
+    units.siunitx: macros
     units.unit: DIGITS name_of of_header without_zero
     text: Grid align as_name beside counted csv_lines display_width fit glued latex_name printable tables truncate wrap
     data.tables: Aggregates Column NAMES Piece WIDE Wanted as_text pyarrow require_pyarrow unreadable

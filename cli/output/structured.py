@@ -214,31 +214,11 @@ def _with_unit(value: Any, unit: str, precision: int | None) -> str:
 
 def _in_siunitx(value: Any, unit: str, precision: int | None) -> str:
     """The same for siunitx: `\\qty{9.81}{\\metre\\per\\second\\tothe{2}}`."""
-    try:
-        powers = sorted(agrad.engine.units.unit.read(unit).symbols.items(), key=lambda pair: pair[1] < 0)
-        macros = "".join(
-            r"\per" * (power < 0) + _macro(name) + rf"\tothe{{{abs(power)}}}" * (abs(power) != 1)
-            for name, power in powers
-        )
-    except (AgradError, KeyError):
-        macros = _upright(unit)
+    macros = agrad.engine.units.siunitx.macros(unit) or _upright(unit)
     text = format_number(value, precision) if isinstance(value, float) else ""
     if not text[-1:].isdigit():  # an array, inf or nan
         return _formula(value, precision) + (rf"\,\unit{{{macros}}}" if unit else "")
     return rf"\qty{{{text}}}{{{macros}}}" if unit else rf"\num{{{text}}}"
-
-
-def _macro(name: str) -> str:
-    """The macros of a unit with its prefix. Raises KeyError where there are none."""
-    units, table = agrad.engine.units.unit, agrad.engine.units.table
-    whole, words = units.read(name), {x: f"\\{prefix}" for prefix, x in table.PREFIXES.items() if len(prefix) > 2}
-    for prefix in ("", *table.PREFIXES):
-        base, scale = name.removeprefix(prefix), table.PREFIXES.get(prefix)
-        word, bare = units.word(base) or base, units.find(base)
-        is_same = bare is not None and prefix + base == name and bare.factor * (scale or 1) == whole.factor
-        if is_same and word in table.MACROS:
-            return f"{words[scale] if scale else ''}\\{table.MACROS[word] or word}"
-    raise KeyError(name)
 
 
 def _upright(unit: str) -> str:
