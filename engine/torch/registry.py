@@ -18,7 +18,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
 from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, keep, part_of, typed, variant, write_over
-from agrad.torch.types import Size, as_pytorch, bool_, dtype_of, float64, int64
+from agrad.torch.types import TABLES, Size, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
@@ -150,35 +150,8 @@ def checked(name: str, function: Callable[..., Any], title: str = "", takes_many
     return call
 
 
-# What functions ask of their operands: those without truths, of floats alone, with a second operand that is no number,
-# of operands of one type, of so many axes at least, with places first, whose factors are whole where the operands are,
-# or are made so, and with a target of classes or of floats.
-_ASKED = {
-    "no truths": "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 "
-    "hardtanh softsign tanhshrink topk trace threshold addcmul mm mv bmm linear addmm tensordot einsum cross gcd lcm "
-    "trapezoid cumulative_trapezoid matrix_power max_pool2d kthvalue cov corrcoef searchsorted bucketize",
-    "floats": "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid "
-    "hypot logaddexp logaddexp2 logcumsumexp dist lerp cdist rand_like randn_like mse_loss smooth_l1_loss "
-    "frac nanmean histc eigh eigvalsh bernoulli multinomial normal gaussian_nll_loss "
-    "multi_margin_loss multilabel_soft_margin_loss fold grid_sample max_pool1d adaptive_max_pool1d avg_pool1d "
-    "avg_pool2d local_response_norm",
-    "a matrix of floats": "solve inv det inverse cholesky qr svd svdvals slogdet logdet pinv lstsq cond matrix_exp "
-    "matrix_rank solve_triangular tensorsolve",
-    "a float first": "huber_loss kl_div soft_margin_loss hinge_embedding_loss glu gumbel_softmax",
-    "tensors": "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal "
-    "matmul outer heaviside kron dot vdot inner cdist cross ldexp gcd lcm igamma igammac",
-    "alike": "heaviside cross prelu cdist lerp tensordot",
-    "two axes": "cdist matrix_rank matrix_norm tril triu",
-    "places": "embedding",
-    "classes": "cross_entropy nll_loss",
-    "whole factors": "add sub addr",
-    "factors cut": "addmm addmv baddbmm addcmul",
-    "a float target": "binary_cross_entropy binary_cross_entropy_with_logits kl_div",
-}
-_ASKING = {
-    name: {word for word, names in _ASKED.items() if name in names.split()}
-    for name in " ".join(_ASKED.values()).split()
-}
+# What functions ask of their operands.
+_ASKING = {name: {*asked.split(", ")} for name, asked in TABLES["asks"].items()}
 _OF_PYTHON = frozenset({"unique", "norm"})  # functions that know no names of NumPy's for their arguments
 
 

@@ -23,10 +23,9 @@ from agrad.engine.core.tensor import inherit
 from agrad.engine.core.versions import mark_written
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tensor_methods import overwrite
-from agrad.engine.text import beside, tables
 from agrad.engine.values import as_mask, coerce, np, size_of
 from agrad.torch import grad_fn
-from agrad.torch.types import Count, Size, as_pytorch, bool_, device, dtype, dtype_of, float64, int64
+from agrad.torch.types import TABLES, Count, Size, as_pytorch, bool_, device, dtype, dtype_of, float64, int64
 
 _WHOLE = 2.0**53  # up to here each whole number is a float
 _PLACES = frozenset({"argmax", "argmin", "argsort", "topk_places"})
@@ -706,7 +705,7 @@ def entitle(x: Any, name: str) -> Any:
 
 
 # What functions save in PyTorch, though no rule reads it here.
-_SAVES = tables(beside(__file__, "saves.txt"))["saves"]
+_SAVES = TABLES["saves"]
 
 
 def keep(name: str, made: Any, operands: Sequence[Any], others: Mapping[str, Any]) -> Any:

@@ -10,7 +10,10 @@ from sys import float_info as _FLOAT
 from typing import Any
 
 from agrad.engine.errors import AgradError, PlaceError
+from agrad.engine.text import beside, tables
 from agrad.engine.values import np, size_of
+
+TABLES = tables(beside(__file__, "functions.txt"))  # of PyTorch's functions
 
 
 class dtype:  # noqa: N801 - PyTorch's name
