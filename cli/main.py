@@ -303,7 +303,7 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     `limit memory=…` cannot lift a size that is given. Without `statements`, errors advise --max-memory instead.
     """
-    usual = find("limits.memory")[0] or agrad.engine.core.context.current().limits.memory
+    usual = find("limits.memory")[0] or agrad.grammar.runtime.budget.memory_limit()
     advice = "--max-memory {}GB" if memory is not None or not statements else ""
     try:
         import resource

@@ -73,7 +73,7 @@ def _shown(name: str, value: Any) -> str:
     if name == "precision":
         return "full" if value is None else str(value)
     if name == "limits.memory":
-        return agrad.engine.values.format_bytes(value or agrad.engine.core.context.current().limits.memory)
+        return agrad.engine.values.format_bytes(value or agrad.grammar.runtime.budget.memory_limit())
     if name == "limits.nodes":
         return agrad.engine.values.format_number(value or agrad.grammar.runtime.budget.NODES)
     if name == "limits.time":

@@ -29,6 +29,11 @@ _SIZE = r"(?i)(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?"
 _ADVICE = 'limit memory="{} GB"'
 
 
+def memory_limit() -> float:
+    """The bytes that one result may take: half of the machine's memory, unless something else is set."""
+    return current().limits.memory
+
+
 def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], None] | None = None) -> None:
     """Let one result take so many bytes.
 
