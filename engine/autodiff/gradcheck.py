@@ -389,9 +389,9 @@ class _Point(Struct, eq=False):
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:
         """The value with one entry of a leaf shifted; nan if it is an error."""
         with taken_back(recording=True):
-            entries = np.array(leaf.value)
-            entries[index] = moved
-            number = entries if index else moved
+            number: Any = np.array(leaf.value) if index else moved  # for one number, NumPy is not loaded
+            if index:
+                number[index] = moved
             leaf.set_(number if leaf.node.unit is None else units.quantity.like(number, leaf))
             try:
                 _replay(self.computed)
