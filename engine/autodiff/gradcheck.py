@@ -389,9 +389,8 @@ class _Point(Struct, eq=False):
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:
         """The value with one entry of a leaf shifted; nan if it is an error."""
         with taken_back(recording=True):
-            number: Value = moved
+            number: Any = np.array(leaf.value) if index else moved  # for one number, NumPy is not loaded
             if index:
-                number = np.array(leaf.value)
                 number[index] = moved
             leaf.set_(number if leaf.node.unit is None else units.quantity.like(number, leaf))
             try:
