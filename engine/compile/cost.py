@@ -35,7 +35,8 @@ _INSTRUCTION = 0.5  # of machine code in a straight line
 _PACKED = 0.4  # an entry that goes in or out of such code
 _ENTERED = 1200.0  # a call of machine code with arrays
 _CALLED = 300.0  # and with numbers
-_LOOPED = 10_000.0  # a call of loops, with gradients
+_LOOPED = 3000.0  # a call of loops
+_MORE = 7000.0  # the same with gradients, and the arrays for these
 _KERNEL = 100.0  # a loop
 _FACTORED = 1000.0  # a call of LAPACK or BLAS
 _BY_VECTOR = 2**15  # entries of a matrix: with more, BLAS takes less time for a product with a vector
@@ -309,7 +310,8 @@ def lowered(
     has_arrays = any(program.shape(slot) for slot in program.outputs)  # numbers are no mask, and need no call
     if derive is VALUE and has_arrays and any(type(x) is mask_type() for x in program.run(*values)):
         return Lowered(program, reason="its result is a mask, which selects where it is 1")
-    by_loops = _as_loops(program).cost if binding() is not None else None
+    of_value = _as_loops(program).cost if binding() is not None else None
+    by_loops = None if of_value is None else of_value + _MORE
     may_be_numbers = not as_loops and (by_loops is None or least_of_numbers(program) <= by_loops)
     numbers = expanded(program) if may_be_numbers else None
     by_numbers = _as_numbers(numbers, not program.is_scalar).cost if numbers is not None else None
