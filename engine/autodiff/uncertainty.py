@@ -557,7 +557,7 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
 def _matrix_of(name: str, of_readings: str, x: Any, others: Any) -> Tensor:
     values = [x, *(others if isinstance(others, tuple) else [others])]
     unit = units.quantity.common(values, name) if Units.exist and name == "covariance" else None
-    _, u, matrix = together([*map(units.quantity.bare, values)])
+    _, u, matrix = together([x if units.quantity.unit_of(x) is None else units.quantity.bare(x) for x in values])
     if not np.any(u):
         fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value"), Hint(f"{of_readings}(x, y)   is of readings")]
         raise AgradError("type", f"{name} is of uncertain values, and none of these is", fixes=fixes)
