@@ -20,7 +20,7 @@ from agrad.engine.values import np
 from agrad.torch.autograd import enable_grad
 from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
 from agrad.torch.registry import TORCH, T, axis_in, engine, named, plain, public, sizes, tensor_of
-from agrad.torch.tensor import Tensor, above, as_array, check_writable, entitle, give, part_of
+from agrad.torch.tensor import Tensor, above, as_array, as_numbers, check_writable, entitle, give, part_of
 from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64
 
 _MINMAX, _SVD, _QR = named("aminmax", "min", "max"), named("svd", "U", "S", "V"), named("qr", "Q", "R")
@@ -339,7 +339,7 @@ install_rows(
         "dsplit": _cut("dsplit", 2),
         "frac PLACE FracBackward0": lambda input: input - engine("trunc", input),
         "float_power PLACE": lambda input, exponent: T.pow(T.to(input, float64), exponent),
-        "histc": _without_graph(_histc),
+        "histc": lambda input, *args, **given: tensor_of(_histc(as_numbers(input), *args, **given)),
         "isin FUNCTION": _isin,
         "isneginf": lambda input: T.eq(input, -math.inf),
         "isposinf": lambda input: T.eq(input, math.inf),

@@ -585,11 +585,12 @@ def save(obj: Any, f: Any, **_: Any) -> None:
 
     require_files("torch.save")
 
+    data = pickle.dumps(obj)  # before a file is opened, which stays as it was if that fails
     if hasattr(f, "write"):
-        pickle.dump(obj, f)
+        f.write(data)
         return
     with open(f, "wb") as file:
-        pickle.dump(obj, file)
+        file.write(data)
 
 
 def load(f: Any, map_location: Any = None, weights_only: bool = True, **_: Any) -> Any:

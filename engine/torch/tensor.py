@@ -468,8 +468,12 @@ class Tensor(core.Tensor):
         return bool((self == other).any())
 
     def __reduce__(self) -> Any:
+        units.quantity.plain_number(self)
+        return _restored, self._kept()
+
+    def _kept(self) -> tuple[Any, ...]:
         kept = _bytes_of(self.grad) if self.grad is not None and self.is_leaf else None
-        return _restored, (_bytes_of(self), bool(self.requires_grad), (self.node.is_parameter, kept))
+        return _bytes_of(self), bool(self.requires_grad), (self.node.is_parameter, kept)
 
     def __copy__(self) -> Tensor:
         made = self.detach().requires_grad_(self.requires_grad)
@@ -481,11 +485,10 @@ class Tensor(core.Tensor):
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment"
             )
-        make, args = self.__reduce__()
-        memo[id(self)] = copied = make(*args)
+        memo[id(self)] = copied = _restored(*self._kept())
         if Units.exist:
             units.quantity.keep(self.node, copied.node)
-        return copied  # type: ignore[no-any-return]
+        return copied
 
     __hash__ = core.Tensor.__hash__
 

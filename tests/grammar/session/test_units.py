@@ -400,7 +400,17 @@ def test_no_number_of_a_value_with_a_unit_leaves_python_s_reading():
         shown = []
         session.run(line, lambda result: shown.append(result.text(session.settings)))  # noqa: B023
         assert shown[-1] == expected, line
-    for line in ("xs.tolist()", "xs.numpy()", "np.sin(xs)", "np.array(xs)", "torch.tensor([x, 1])", "x.int()", "x + 1"):
+    for line in (
+        "xs.tolist()",
+        "xs.numpy()",
+        "np.sin(xs)",
+        "np.array(xs)",
+        "torch.tensor([x, 1])",
+        "x.int()",
+        "x + 1",
+        "torch.histc(xs)",
+        "torch.save([x], 'none.pt')",
+    ):
         with pytest.raises(AgradError) as problem:
             session.run(f"z = {line}")
         assert problem.value.kind == "unit", line
