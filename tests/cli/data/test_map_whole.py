@@ -41,8 +41,9 @@ def endless(environment, tmp_path):
     data = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def start(*options):
+        options = options if "-o" in options else ("-o", "out.csv", *options)
         return subprocess.Popen(
-            [sys.executable, "-m", "agrad.cli", "map", "2*x", "-", "-o", "out.csv", *options],
+            [sys.executable, "-m", "agrad.cli", "map", "2*x", "-", *options],
             stdin=data.stdout, stderr=subprocess.PIPE, env=environment, cwd=tmp_path, text=True,
         )  # fmt: skip
 
