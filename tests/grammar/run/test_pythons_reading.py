@@ -445,3 +445,11 @@ def test_no_special_method_that_returns_what_it_should_not_is_a_fault_of_agrad(n
         for text in USES:
             with suppress(AgradError):  # anything else fails
                 session.run(text)
+
+
+def test_the_quotient_of_very_long_numbers_is_right_or_refused():
+    text = "print((10**60000 // 3**50000) % 1000)"
+    if sys.version_info < (3, 12):
+        assert run(text) == "339"
+    else:
+        assert "a script cannot divide numbers of so many digits" in failing(text)
