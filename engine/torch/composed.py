@@ -375,7 +375,8 @@ install_rows(
         ),
         "unique": _unique,
         "heaviside PLACE": lambda input, values: entitle(
-            T.where(input == 0, values, (input > 0).to(input.kind)), "NotImplemented"
+            engine("heaviside", T.where(input == input, input, -1), values).to(input.kind),
+            "NotImplemented",  # of nan it is 0
         ),
         "unique_consecutive": _unique_neighbours,
         "unravel_index FUNCTION": lambda indices, shape: tuple(

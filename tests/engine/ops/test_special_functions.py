@@ -1,6 +1,7 @@
 """Special functions, with their first and second derivatives, at random points far out too, beside mpmath."""
 
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -223,10 +224,12 @@ def test_the_third_derivative_of_a_special_function_is_exact(name):
                 for n in (3, 4)
             )
         found = third_here(name, x)
+        # The derivatives of the scaled Bessel function are differences of values of its own size.
+        rounding = 8 * sys.float_info.epsilon * abs(float(f(mp.mpf(x)))) if name.startswith("ive") else 0.0
         if (
             abs(exact) > NEGLIGIBLE
             and found != exact
-            and not abs(found - exact) <= 1e-11 * abs(exact) + WITHIN * abs(x * slope)
+            and not abs(found - exact) <= 1e-11 * abs(exact) + WITHIN * abs(x * slope) + rounding
         ):
             wrong.append((x, found, exact))
     assert not wrong
