@@ -114,9 +114,10 @@ class Line(Struct, eq=False):
         context = click.get_current_context()
         return cls(str(context.info_name), context.meta[TYPED], context.meta[PLACES])
 
-    def has(self, *options: str) -> bool:
-        """Whether it has one of these options."""
-        return any(word.partition("=")[0] in options for word in self.words)
+    def given(self, names: Sequence[str]) -> list[list[int]]:
+        """For each time that an option is given its place, and that of its value if this is a word of its own."""
+        words = self.words[: self.words.index("--") if "--" in self.words else None]
+        return [[at, at + 1][: 1 + (word in names)] for at, word in enumerate(words) if word.partition("=")[0] in names]
 
     def place(self, word: str) -> int:
         """The place of an expression, be it that of -e."""
@@ -134,8 +135,7 @@ class Line(Struct, eq=False):
     def edited(self, old: str, new: str) -> str:
         """The line with another expression in place of one, also beside `~` or behind `=`; else that expression."""
         form = re.compile(rf"(?s)((?:.*[=~])?\s*){re.escape(old)}(\s*(?:~.*)?)")
-        every = {place: form.fullmatch(word) for place, word in enumerate(self.words)}
-        found = {place: [f"{word[1]}{new}{word[2]}"] for place, word in every.items() if word}
+        found = {at: [x[1] + new + x[2]] for at, word in enumerate(self.words) if (x := form.fullmatch(word))}
         return self.changed(found) if len(found) == 1 else new
 
     def joined(self, places: Sequence[int], text: str) -> str:

@@ -104,11 +104,10 @@ class Formula(Struct, eq=False):
             if name not in self.given and len(self.words) == 1:
                 raise self._no_leaf(name, "")
         if not {"-", "-f"} & {*self.words}:
-            texts = [*self.words, *self.given.values(), *others]
-            parts = " ".join(text[start:end] for text in texts for _, start, end in tokens(text))
-            words = {*wrt, *map(named, re.findall(r"[^\W\d]\w*", parts))}
-            for name in [name for name in self.given if name not in words]:
-                self.remarks.append(f"{name} has a value, and is not in {self.words[-1]}")
+            texts = [text[a:b] for text in (*self.words, *self.given.values(), *others) for _, a, b in tokens(text)]
+            words = {*wrt, *map(named, re.findall(r"[^\W\d]\w*", " ".join(texts)))}
+            rest = [name for name in self.given if name not in words]
+            self.remarks.extend(f"{name} has a value, and is not in {self.words[-1]}" for name in rest)
         return {name: session.names[name] for name in wrt if name in self.given}
 
     def leaves(self, session: Session, wrt: Sequence[str], given: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -129,7 +128,7 @@ class Formula(Struct, eq=False):
 
     def _no_leaf(self, name: str, by: str) -> AgradError:
         """The error for a name to differentiate by that has no value, or one that -e or -f, `by`, has set."""
-        option = "--jvp" if self.line.has("--jvp") else "--wrt"
+        option = "--jvp" if self.line.given(["--jvp"]) else "--wrt"
         if not by:
             texts = [*self.words, *self.given.values()]
             if len(self.words) == 1 and "-" not in texts and not any(name in open_names(text) for text in texts):
@@ -174,7 +173,7 @@ class Formula(Struct, eq=False):
                 *before, last = self.words
                 again = "sum(…)" if "-f" in before else self.line.changed({self.line.place(last): [f"sum({last})"]})
                 problem.fixes = [Hint(f"add its entries up: {again}")]
-                if self.line.command == "eval" and not self.line.has("--order", "--vjp", "--hessian"):
+                if self.line.command == "eval" and not self.line.given(["--order", "--vjp", "--hessian"]):
                     again = self.line.changed({}, "--jacobian")
                     problem.fixes.append(Hint(f"or take the derivatives of each: {again}"))
             raise

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import click
 
 import agrad
-from agrad.cli.arguments import Options, count, flag, many, option
+from agrad.cli.arguments import Line, Options, count, flag, many, option
 from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
 from agrad.cli.main import Wrong, again
 from agrad.engine.errors import AgradError
@@ -24,11 +25,11 @@ class TableCommand(FormulaCommand):
         """Part `-Dk=3` in two words."""
         parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
         rest = super().parse_args(ctx, parted)
-        single = {name: one for one in self.params for name in one.opts if not (one.multiple or one.nargs == -1)}
-        words = [word.partition("=")[0] for word in parted[: parted.index("--") if "--" in parted else None]]
-        given = [single[word] for word in words if word in single and not getattr(single[word], "is_flag", True)]
-        if twice := next((one for one in given if given.count(one) > 1), None):
-            raise click.UsageError(f"{twice.opts[-1]} is given twice, and takes one value")
+        for one in self.params:
+            *old, _ = (line := Line.typed()).given(one.opts) or [[]]
+            if old and not (one.multiple or one.nargs == -1 or getattr(one, "is_flag", True)):
+                told = f"{one.opts[-1]} is given twice, and takes one value"
+                raise Wrong(told, line.changed(dict.fromkeys(chain(*old), ())))
         return rest
 
 

@@ -96,9 +96,8 @@ class FitBench(Bench):
         """The command line with other starts."""
         every, line = {**self.wishes.start, **texts}, Line.typed()
         given = ",".join(f"{name}={text}" if text else name for name, text in every.items())
-        first, *more = [place for place, word in enumerate(line.words) if word.split("=")[0] == "--over"]
-        values = [place + 1 for place in (first, *more) if line.words[place] == "--over"]
-        return line.changed({**dict.fromkeys([*more, *values], ()), first: ("--over", given)})
+        places = [*chain(*line.given(["--over"]))]
+        return line.changed({**dict.fromkeys(places, ()), places[0]: ("--over", given)})
 
     def _place(self, name: str) -> tuple[list[Given], tuple[float, float], float | None]:
         """What says where a parameter begins and ends, its bounds, and the number to start from, in SI units.

@@ -205,7 +205,7 @@ def test_a_large_file_is_drawn_by_some_of_its_rows(inside, tmp_path):
         (["--coverage", "95"], "95.0 is not in the range 0<x<1", ""),
         (["--coverage", "nan"], "nan is not in the range 0<x<1", ""),
         (["--points"], "--points is for --json", "--points --json"),
-        (["--sigma", "1", "--sigma", "s"], "--sigma is given twice, and takes one value", ""),
+        (["--sigma", "1", "--sigma", "s"], "--sigma is given twice, and takes one value", "--sigma s"),
         (["--points", "-o", "points.csv"], "--points is for --json", "--points -o points.csv --json"),
         (["--y", "n"], "--y and ~ both say what was measured", ""),
         (["--tied", "a=2*b"], "--over and --tied both have a", ""),
