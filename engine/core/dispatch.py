@@ -14,7 +14,7 @@ from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
 from agrad.engine.core.context import MOST_UNDEFINED, STAMPS, afford_spread, current, exhausted
-from agrad.engine.core.graph import Node, new_node
+from agrad.engine.core.graph import LENGTH, PLACES, Node, new_node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.op import (
@@ -413,7 +413,8 @@ def _unary(op: Op) -> Function:
                 node.code, node.place = None, context.place
             else:
                 frame = _getframe(1)
-                node.code, node.place = frame.f_code, frame.f_lasti
+                at = frame.f_lasti
+                node.code, node.place = frame.f_code, PLACES[at] if at < LENGTH else at
                 if node.code is not script.code or node.seq > script.due:
                     script.locate(node, frame)
             node.guard = context.guard
@@ -490,7 +491,8 @@ def direct(op: Op, general: Function, own: Handles | None = None) -> Function:
             node.code, node.place = None, context.place
         else:
             frame = _getframe(1)
-            node.code, node.place = frame.f_code, frame.f_lasti
+            at = frame.f_lasti
+            node.code, node.place = frame.f_code, PLACES[at] if at < LENGTH else at
             if node.code is not script.code or node.seq > script.due:
                 script.locate(node, frame)
         node.guard = context.guard

@@ -23,6 +23,8 @@ from agrad.engine.errors import Origin
 from agrad.engine.values import Shape, Value, format_number, shape_of
 
 PLAIN = object()  # the outcome of a guard where a value was read as plain data
+LENGTH = 4096
+PLACES = [*range(LENGTH)]  # of instructions: nodes share these numbers, a tenth of the memory of each
 
 
 class Gradient:
@@ -346,7 +348,8 @@ def new_node(
         node.code, node.place = None, context.place
     else:
         frame = _getframe(depth)
-        node.code, node.place = frame.f_code, frame.f_lasti
+        at = frame.f_lasti
+        node.code, node.place = frame.f_code, PLACES[at] if at < LENGTH else at
         if node.code is not script.code or node.seq > script.due:
             script.locate(node, frame)
     node.guard = context.guard
