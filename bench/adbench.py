@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness import Case, Work, once, repeated, serve
+from harness import Case, Work, numbers, once, repeated, serve
 
 GMM = ((1_000, 2, 5), (1_000, 2, 25), (1_000, 32, 5), (10_000, 10, 5))  # points, dimensions, normals
 TERMS = (100, 1_000, 10_000)
@@ -153,14 +153,6 @@ def works() -> dict[str, tuple[str, str, tuple[Any, ...], tuple[Any, ...]]]:
     for n in CHAINS:
         found[f"chain {n}"] = "chain", "hessian", (0.1 * rng.normal(size=n),), ()
     return found
-
-
-def numbers(result: Any) -> list[float]:
-    """All entries of a value and gradients, or of a matrix."""
-    import numpy as np
-
-    parts = result if isinstance(result, tuple | list) else [result]
-    return [float(x) for part in parts for x in (numbers(part) if isinstance(part, tuple) else np.ravel(part))]
 
 
 def warmed(made: Callable[[], Callable[[], Any]]) -> Case:

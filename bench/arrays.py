@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from harness import Case, Work, repeated, serve
+from harness import Case, Work, numbers, repeated, serve
 
 EAGER = (  # what `programs` has is not here
     ("regression, 100,000 points, value and gradient", "regression 100000"),
@@ -207,14 +207,6 @@ def works() -> dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
 OF_ARRAYS = ("arm", "bundle")  # of which the Jacobian is computed
 
 
-def numbers(result: Any) -> list[float]:
-    """All entries of a value and gradients, or of Jacobians."""
-    import numpy as np
-
-    parts = result if isinstance(result, tuple | list) else [result]
-    return [float(x) for part in parts for x in (numbers(part) if isinstance(part, tuple) else np.ravel(part))]
-
-
 def agrad() -> dict[str, Case]:
     """Compiled for machine code."""
     import agrad.engine as ag
@@ -259,7 +251,7 @@ def eager_cases(functions: Functions, leaf: Callable[..., Any], jacobian: Callab
     def case(name: str, given: tuple[Any, ...], data: tuple[Any, ...]) -> Case:
         f, held = getattr(functions, name), [leaf(x) for x in data]
         if name in OF_ARRAYS:
-            return repeated(lambda: jacobian(f, given), read)
+            return repeated(lambda: jacobian(f, given), numbers)
 
         def call() -> Any:
             leaves = [leaf(x, requires_grad=True) for x in given]
@@ -267,11 +259,7 @@ def eager_cases(functions: Functions, leaf: Callable[..., Any], jacobian: Callab
             y.backward()
             return y.item(), *[leaf.grad for leaf in leaves]
 
-        return repeated(call, read)
-
-    def read(found: Any) -> list[float]:
-        parts = found if isinstance(found, tuple) else (found,)
-        return numbers([x if isinstance(x, float) else x.detach().numpy() for x in parts])
+        return repeated(call, numbers)
 
     found = works()
     return {f"eager {key}": case(*found[key]) for _, key in EAGER}

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 BIN = Path(sys.executable).parent
 SCRATCH = Path(__file__).parent.parent / "build" / "bench"
@@ -118,6 +119,15 @@ def whole(command: Sequence[str | Path]) -> Case:
         return taken
 
     return Case(run)
+
+
+def numbers(found: Any) -> list[float]:
+    """All entries of nested results: of numbers, arrays, and tensors that may have a graph."""
+    import numpy as np
+
+    if isinstance(found, tuple | list):
+        return [x for part in found for x in numbers(part)]
+    return np.ravel(found.detach().numpy() if hasattr(found, "detach") else found).astype(float).tolist()
 
 
 def said(text: str) -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from harness import BIN, SCRATCH, Case, Work, growing, once, repeated, serve
+from harness import BIN, SCRATCH, Case, Work, growing, numbers, once, repeated, serve
 
 PROGRAMS = {
     "mlp": "network 784-128-10, 64 images, value and gradient",
@@ -202,15 +202,6 @@ def inputs() -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
         "training": (0.0, 0.0),
     }
     return data, given
-
-
-def numbers(found: Any) -> list[float]:
-    """All entries of nested results."""
-    import numpy as np
-
-    if isinstance(found, tuple | list):
-        return [x for part in found for x in numbers(part)]
-    return [float(x) for x in np.ravel(np.asarray(found))]
 
 
 def agrad() -> dict[str, Case]:
