@@ -1,6 +1,6 @@
 """LLVM's code of the stages of a schedule.
 
-A kernel is a nest of loops over its space, of numbers: LLVM makes vectors of the innermost one, with a mask at its end,
+A kernel is a nest of loops over its space, of numbers: LLVM makes vectors of the innermost one, the last with a mask,
 and may sum up in another order; of chunks of `CHUNK` entries, each is added to the result when it is complete.
 
 The other stages are steps on numbers; small products of matrices; sums by places; entries that are computed from the
@@ -30,6 +30,8 @@ _NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it
 _FAR = 1e17  # from which on e and e + 2 are the same
 _LENGTHS = ((24, 4), (64, 2), (2_000, 1))  # steps up to which so many vectors are computed side by side
 _SCALAR = 3  # what is said of a longer loop: LLVM's time to make vectors of it is quadratic
+_UNMASKED = 20  # is added to what is said of a loop that needs no mask at its end
+_MOST = 64  # steps of a loop that is written twice, with a mask and without
 
 
 def _stage(name: str, *lines: str) -> str:
@@ -152,44 +154,61 @@ class KernelCode(_Reader):
             yield zeros(f"%sum{one.slot}", size_of(memory.program.shape(one.slot)))
 
     def _nest(self) -> Iterator[str]:
-        row = ["  br label %row\nrow:", *self._chunks()]
+        row = ["  br label %row\nrow:", *self._row()]
         yield from nested([(f"i{axis}", length) for axis, length in enumerate(self.axes[:-1])], row)
         for one in self.kernel.sums:
             if one.divisor != 1.0:
                 count, by = size_of(self.memory.program.shape(one.slot)), self.code.literal(one.divisor)
                 yield f"  call void @divide(ptr %sum{one.slot}, i64 {count}, double {by})"
 
-    def _chunks(self) -> Iterator[str]:
-        length = self.axes[-1]
+    def _row(self) -> Iterator[str]:
+        """The entries of a row: those that fill whole vectors without masks, which take time, and what is left."""
+        length, lanes, steps, body = self.axes[-1], machine().lanes, len(self.kernel.steps), self._body("j")
+        count = next((count for most, count in _LENGTHS if steps <= most), _SCALAR)
+        if not all(machine().vector_names(*one) for one in self.code.called.items()):
+            count = _SCALAR  # there are no vectors of its calls, and LLVM would say so on stderr
+        elif length < 2 * count * lanes:
+            count = 1
+        rest = length % (count * lanes) if count != _SCALAR else 0
+        if rest and (steps > _MOST or length < 2 * lanes):
+            yield from self._loop("j", "row", "0", str(length), body, count)
+            return
+        yield from self._chunks(length - rest, body, count if count == _SCALAR else count + _UNMASKED)
+        if rest:
+            before = "first.done" if self.inner_sums and length - rest > CHUNK else "j.done"
+            yield from self._loop("k", before, str(length - rest), str(length), self._body("k"), 1)
+
+    def _chunks(self, length: int, body: list[str], told: int) -> Iterator[str]:
         if self.inner_sums and length > CHUNK:
             after = f"  %after = add i64 %first, {CHUNK}\n  %last = icmp uge i64 %after, {length}"
             end = f"  %end = select i1 %last, i64 {length}, i64 %after"
-            chunk = [after, end, *self._row("first.loop", "%first", "%end")]
+            chunk = [after, end, *self._loop("j", "first.loop", "%first", "%end", body, told)]
             yield from counted("first", "row", length, chunk, step=CHUNK)
         else:
-            yield from self._row("row", "0", str(length))
+            yield from self._loop("j", "row", "0", str(length), body, told)
 
-    def _row(self, before: str, first: str, end: str) -> Iterator[str]:
-        """The entries from the first to the end, and their sums added to the results."""
-        lines, last = self.code.lines, len(self.axes) - 1
-        places = {axis: f"%i{axis}" for axis in range(last)} | {last: "%j"}
-        sums = [(one, self.code.argument(f"%a{one.slot}")) for one in self.inner_sums]
-        found = self._entries(places)
-        phis = []
-        for one, before_it in sums:
-            name = f"%b{one.slot}"
-            lines.append(f"  {name} = fadd reassoc double {before_it.text}, {found[one.operand].text}")
-            phis.append(f"  {before_it.text} = phi double [{_NOTHING}, %{before}], [{name}, %j.end]")
-        count = next((count for most, count in _LENGTHS if len(self.kernel.steps) <= most), _SCALAR)
-        if not all(machine().vector_names(*one) for one in self.code.called.items()):
-            count = _SCALAR  # there are no vectors of its calls, and LLVM would say so on stderr
-        count = count if count == _SCALAR or self.axes[-1] >= 2 * count * machine().lanes else 1
-        body, begin = [*lines], len(lines)
-        yield from counted("j", before, end, body, first, phis=phis, told=f", !llvm.loop !{count}")
+    def _body(self, name: str) -> list[str]:
+        """The lines that compute one entry, and add it to the sums."""
+        lines, begin, last = self.code.lines, len(self.code.lines), len(self.axes) - 1
+        found = self._entries({axis: f"%i{axis}" for axis in range(last)} | {last: f"%{name}"})
         for one in self.inner_sums:
+            before, after = f"%{name}.a{one.slot}", f"%{name}.b{one.slot}"
+            lines.append(f"  {after} = fadd reassoc double {before}, {found[one.operand].text}")
+        return lines[begin:]
+
+    def _loop(self, name: str, before: str, first: str, end: str, body: list[str], told: int) -> Iterator[str]:
+        """The entries from the first to the end, and their sums added to the results."""
+        begin, last = len(self.code.lines), len(self.axes) - 1
+        phis = [
+            f"  %{name}.a{one.slot} = phi double [{_NOTHING}, %{before}], [%{name}.b{one.slot}, %{name}.end]"
+            for one in self.inner_sums
+        ]
+        yield from counted(name, before, end, body, first, phis=phis, told=f", !llvm.loop !{told}")
+        for one in self.inner_sums:
+            places = {axis: f"%i{axis}" for axis in range(last)} | {last: f"%{name}"}
             at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
-            self.store(self.loaded(at) + self.code.argument(f"%b{one.slot}"), at)
-        yield from lines[begin:]
+            self.store(self.loaded(at) + self.code.argument(f"%{name}.b{one.slot}"), at)
+        yield from self.code.lines[begin:]
 
     def _entries(self, places: Mapping[int, str]) -> Mapping[int, Symbol]:
         """Write the steps for one entry."""

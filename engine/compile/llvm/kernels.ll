@@ -97,8 +97,8 @@ declare NUMBER @llvm.masked.load.vLANESf64.p0(ptr, i32, <LANES x i1>, NUMBER)
 declare void @llvm.masked.store.vLANESf64.p0(NUMBER, ptr, i32, <LANES x i1>)
 declare NUMBER @llvm.fma.vLANESf64(NUMBER, NUMBER, NUMBER)
 
-; Loops whose iterations are independent: they become vectors, 1, 2 or 4 side by side, the last of them with a
-; mask; but for !3.
+; Loops whose iterations are independent: they become vectors, 1, 2 or 4 side by side, with masks for the last of
+; them, or without; but for !3.
 !0 = distinct !{}
 !1 = distinct !{!1, !5, !6, !7, !8}
 !2 = distinct !{!2, !5, !6, !7, !9}
@@ -111,3 +111,6 @@ declare NUMBER @llvm.fma.vLANESf64(NUMBER, NUMBER, NUMBER)
 !9 = !{!"llvm.loop.interleave.count", i32 2}
 !10 = !{!"llvm.loop.interleave.count", i32 4}
 !11 = !{!"llvm.loop.vectorize.enable", i1 false}
+!21 = distinct !{!21, !5, !6, !8}
+!22 = distinct !{!22, !5, !6, !9}
+!24 = distinct !{!24, !5, !6, !10}
