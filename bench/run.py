@@ -35,7 +35,7 @@ FAMILIES = (
     "programs",
     "uncertain",
     "exported",
-    "csvfile",
+    "files",
     "adbench",
     "unseen",
 )

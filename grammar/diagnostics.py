@@ -10,12 +10,14 @@ from agrad.engine.errors import AgradError, Hint, Label, Note, Origin
 from agrad.engine.errors import Source as Source  # `as`: the language has its places from here
 from agrad.engine.errors import Span as Span
 from agrad.engine.text import character_width, glued, printable, wrap
+from agrad.lazy import pattern
 
 # Wider source lines are cut to a window around the caret.
 _WINDOW = 100
 _LEAST = 20  # columns of it, however narrow the terminal is
 _TAB = 4
 _LONG = 200  # characters of a line in which words that are too long for a message are cut
+_LEADING = pattern(r"[^\W\d]\w*(?![\w.])"), pattern(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
 _LONG_WORD = r"([\w\u0300-\u036f]{60})[\w\u0300-\u036f]{40,}"  # with marks on letters, which names may have
 
 
@@ -26,6 +28,13 @@ def suggest(word: str, candidates: Iterable[str], edits: int | None = None) -> l
     are one letter away from so short a word.
     """
     return list(_like(word, frozenset(candidates), edits))
+
+
+def leading(name: str, columns: Iterable[str]) -> list[str]:
+    """The columns that are called so, apart from the unit, `time` of `time (s)`: those in the same letters first."""
+    known = {one: [found[0] for shape in _LEADING if (found := shape.match(one))] for one in columns}
+    exact = [column for column, own in known.items() if name in own]
+    return exact or [column for column, own in known.items() if name.lower() in map(str.lower, own)]
 
 
 @lru_cache(maxsize=8)  # one wrong name may be in many places of a script

@@ -39,6 +39,7 @@ from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.session.rowwise import Rowwise
 
 _DRAWN = 2000  # rows at most, of a file
+_ROOM = 1 << 26  # bytes of rows that are kept from one step to the next
 # The titles of the formulas of a request: the model, what was measured, its uncertainty, and those of columns.
 MODEL, MEASURED, SIGMA, OF_X = "model", "--y", "--sigma", "--sigma-x "
 
@@ -83,6 +84,7 @@ class FitBench(Bench):
                 with noted(f"{name}={value}"):
                     session.give(name, value or "1")
             session.tie(wishes.tied)
+        self.kept, self.room = dict[Part, list[Any]](), _ROOM
         self.given, self.bounds, self.starts = dict[str, list[Given]](), dict[str, tuple[float, float]](), {}
         for name in self.names:
             self.given[name], self.bounds[name], self.starts[name] = self._place(name)
@@ -203,9 +205,17 @@ class FitBench(Bench):
             raise
 
     def pieces(self, part: Part) -> Generator[Any, None, None]:
-        """The rows of a part in which the condition is true."""
+        """The rows of a part in which the condition is true: they are kept, if there is room for all of them."""
+        if part in self.kept:
+            yield from self.kept[part]
+            return
+        found, room = list[Any](), self.room
         for piece in super().pieces(part):
-            yield kept_rows(piece, self.where) if self.where is not None and piece.rows else piece
+            found.append(kept_rows(piece, self.where) if self.where is not None and piece.rows else piece)
+            room -= sum(column.nbytes for column in piece.columns.values())
+            yield found[-1] if room >= 0 else found.pop()
+        if room >= 0:
+            self.kept[part], self.room = found, room
 
     def fit(self) -> tuple[Fit, list[Any]]:
         """The fit, with the parameters as uncertain values. Raises AgradError."""

@@ -24,9 +24,8 @@ from agrad.engine.errors import AgradError, BadEntry, Hint, Instead, NamedColumn
 from agrad.engine.units.scale import Scale
 from agrad.engine.units.unit import name_of, of_header
 from agrad.engine.values import np
-from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.diagnostics import Span, leading, suggest
 from agrad.grammar.results import derivative_name
-from agrad.grammar.runtime.fixes import leading
 from agrad.grammar.session.inputs import open_names
 from agrad.grammar.session.rowwise import AlongRows, Evaluation, Rowwise, listed_items
 

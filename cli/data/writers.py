@@ -183,11 +183,17 @@ def _fast_lines(rows: Rows) -> bytes:
 def _arrow_table(rows: Rows) -> Any:
     """Rows as pyarrow arrays, with nulls where there are no results."""
     pa = pyarrow()
-    columns = [
-        pa.array(column, mask=rows.empty(name)) if isinstance(column, list | np.ndarray) else column
-        for name, column in rows.columns.items()
-    ]
-    return pa.table(columns, list(rows.columns))
+
+    def written(name: str, column: Any) -> Any:
+        if not isinstance(column, list | np.ndarray):
+            return column
+        bad = rows.empty(name)
+        if bad is None and isinstance(column, np.ndarray) and column.dtype == np.float64:
+            # Without numpy.ma, which pa.array loads, and which takes longer than to write a small file.
+            return pa.Array.from_buffers(pa.float64(), len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
+        return pa.array(column, mask=bad)
+
+    return pa.table([written(*one) for one in rows.columns.items()], list(rows.columns))
 
 
 class JsonWriter(Writer):

@@ -91,7 +91,11 @@ class BatchTable(Table):
             raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers", fixes=fixes)
         if pa.types.is_boolean(kind):
             column = column.cast(pa.int8())
-        numbers: Numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if (
+            kind != pa.float64()
+        ):  # for a cast, pyarrow loads its functions, which takes longer than to read a small file
+            column = column.cast(pa.float64(), safe=False)
+        numbers: Numbers = column.to_numpy(zero_copy_only=False)
         return numbers
 
 

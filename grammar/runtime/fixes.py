@@ -21,7 +21,7 @@ from agrad.engine.errors import AgradError, Hint, Label, Origin, UnknownName, Wr
 from agrad.engine.ops.tables import Table
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
-from agrad.grammar.diagnostics import Source, Span, suggest
+from agrad.grammar.diagnostics import Source, Span, leading, suggest
 from agrad.grammar.elsewhere import ABSENT, FORMS, KNOWN_ELSEWHERE, MODULES, READERS, USUAL, WORDS
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import describe_value
@@ -370,7 +370,6 @@ def _retaining(text: str) -> str | None:
 
 _GENERIC = pattern(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
 _COLUMN_FIXES_NAMES = pattern(r"(?<![\w.\"'])[^\W\d]\w*")
-_LEADING = pattern(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
 
 
 def column_fixes(facts: errors.UnknownColumn, at: Origin | None) -> list[str]:
@@ -400,13 +399,6 @@ def spelled(table: str, name: str) -> str:
         return f"{table}.{name}"
     quote = "'" if '"' in name else '"'
     return f"{table}[{quote}{name}{quote}]"
-
-
-def leading(name: str, columns: Iterable[str]) -> list[str]:
-    """The columns that are called so, apart from the unit, `time` of `time (s)`: those in the same letters first."""
-    known = {one: [found[0] for pattern in _LEADING if (found := pattern.match(one))] for one in columns}
-    exact = [column for column, own in known.items() if name in own]
-    return exact or [column for column, own in known.items() if name.lower() in map(str.lower, own)]
 
 
 # Places in words: at which line something was done, and which lines to evaluate again.
