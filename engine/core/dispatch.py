@@ -804,6 +804,30 @@ def _signature_of(function: Function) -> str:
     return f"{', '.join(names[:count])}; {', '.join(name + told.get(name, '') for name in names[count:])}"
 
 
+def words(function: Function) -> dict[str, str]:
+    """What a docstring says for help: the `doc`, and behind it, each from a line on, `derivative: …`, `example: …`."""
+    found, word = {"doc": ""}, "doc"
+    for line in (function.__doc__ or "").split("\n"):
+        begins, colon, rest = line.strip().partition(": ")
+        word, text = (begins, rest) if colon and begins in ("derivative", "example") else (word, line)
+        found[word] = f"{found.get(word, '')} {text.strip()}".strip()
+    return found
+
+
+def by_array(
+    make: Callable[..., Function], *given: str, name: str = "", **facts: Any
+) -> Callable[[Function], Function]:
+    """Decorator: a function on arrays as the row that `make`, as `row`, makes of it, by its name, with its `words`."""
+    return lambda array: make(name or array.__name__, *given, array=array, **words(array), **facts)
+
+
+def by_rule(
+    make: Callable[..., Function], reads: str = "", *, name: str = "", **facts: Any
+) -> Callable[[Function], Function]:
+    """Decorator: the rule of a function of one number, and what it reads, as the row that `make` makes of it."""
+    return lambda rule: make(name or rule.__name__, (reads, rule), **words(rule), **facts)
+
+
 def composed(
     name: str = "", signature: str = "", *, data: tuple[str, ...] = (), alone: Function | None = None, **facts: Any
 ) -> Callable[[Function], Function]:
@@ -815,14 +839,13 @@ def composed(
     operands alone, and whose facts it has as far as they are not stated. Only a `pure` function may be staged, one that
     makes the same of the same and has no side effect; `total` says that no value makes it raise, and that it is pure.
     """
+    shared: dict[str, Any] = {"pure": facts.get("total", False)}
     if alone is not None:
-        shared = ("samples", "kinks", "domain", "derivative", "example")
-        facts = {fact: getattr(OPS[alone.__name__], fact) for fact in shared} | facts
-    facts = {"pure": facts.get("total", False), **facts}
+        shared |= {fact: getattr(OPS[alone.__name__], fact) for fact in _OF_BOTH}
 
     def register(function: Function) -> Function:
         called = Signature(name or function.__name__, signature or _signature_of(function))
-        doc = facts.pop("doc", None) or " ".join((function.__doc__ or "").split())
+        said = shared | words(function) | facts
 
         def call(*args: Any, **keywords: Any) -> Any:
             if alone is not None and len(args) == len(called.operands) and not keywords:
@@ -835,8 +858,8 @@ def composed(
             except MemoryError as error:
                 raise exhausted(called.name, error) from None
 
-        FUNCTIONS[called.name] = Entry(name=called.name, signature=called, call=call, doc=doc, **facts)
-        call.__name__, call.__doc__ = called.name, doc
+        FUNCTIONS[called.name] = Entry(name=called.name, signature=called, call=call, **said)
+        call.__name__, call.__doc__ = called.name, said["doc"]
         if alone is not None:
             call.alone = alone  # type: ignore[attr-defined]
         if facts.get("shares"):
@@ -844,6 +867,9 @@ def composed(
         return call
 
     return register
+
+
+_OF_BOTH = ("samples", "kinks", "domain", "derivative", "example")
 
 
 def in_family(

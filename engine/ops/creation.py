@@ -9,7 +9,7 @@ from typing import Any
 from agrad.engine import autodiff, units
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
 from agrad.engine.core.context import current, remember_random
-from agrad.engine.core.dispatch import in_family, shape_of_any
+from agrad.engine.core.dispatch import in_family, shape_of_any, words
 from agrad.engine.core.graph import Uncertainty, Units
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.core.tensor import Tensor, tensor
@@ -21,7 +21,7 @@ _, composed = in_family("creation")
 NONE = "none: the result is a leaf"
 
 
-def maker(name: str, signature: str, **words: Any) -> Callable[[Function], Function]:
+def maker(name: str, signature: str, **facts: Any) -> Callable[[Function], Function]:
     """Decorator: an entry whose result is a new leaf.
 
     It takes `requires_grad`, and a `dtype` and a `device`, which are ignored, but for `dtype=bool`: that is a mask.
@@ -29,9 +29,7 @@ def maker(name: str, signature: str, **words: Any) -> Callable[[Function], Funct
     text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
 
     def register(function: Function) -> Function:
-        words.setdefault("doc", " ".join((function.__doc__ or "").split()))
-
-        @composed(name, text, derivative=NONE, **words)
+        @composed(name, text, derivative=NONE, **words(function) | facts)
         def make(*operands: Any, requires_grad: Any, dtype: Any, device: Any, **attrs: Any) -> Tensor:
             made: Tensor = function(*operands, **attrs)
             made = made if dtype is None else of_type(made, dtype)
@@ -89,9 +87,12 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
     return tensor(np.full(sizes, value)) if sizes else tensor(value)
 
 
-@composed("tensor", derivative=NONE, example="tensor([1, 2]) == [1, 2]")
+@composed("tensor", derivative=NONE)
 def make_tensor(data: Any, /, requires_grad: Any = False, dtype: Any = None, device: Any = None) -> Tensor:
-    """A leaf from a number, nested lists or an array. Every number is a float64; an array of truths is a mask."""
+    """A leaf from a number, nested lists or an array. Every number is a float64; an array of truths is a mask.
+
+    example: tensor([1, 2]) == [1, 2]
+    """
     is_leaf = truth_of("tensor", "requires_grad", requires_grad)
     made = autodiff.uncertainty.as_leaf(data) if is_leaf and Uncertainty.exists else tensor(data, is_leaf)
     if Units.exist and isinstance(data, Tensor) and made is not data:
@@ -99,9 +100,12 @@ def make_tensor(data: Any, /, requires_grad: Any = False, dtype: Any = None, dev
     return made if dtype is None else of_type(made, dtype)
 
 
-@composed("Variable", derivative=NONE, example="Variable(2) == 2")
+@composed("Variable", derivative=NONE)
 def variable(data: Any, /, requires_grad: Any = False) -> Tensor:
-    """An older name of tensor."""
+    """An older name of tensor.
+
+    example: Variable(2) == 2
+    """
     made: Tensor = make_tensor(data, requires_grad, None, None)
     return made
 
@@ -118,9 +122,12 @@ _of_shape("zeros", 0.0)
 _of_shape("ones", 1.0)
 
 
-@maker("full", "; shape, value", total=True, example="full((2,), 7) == [7, 7]")
+@maker("full", "; shape, value", total=True)
 def full(shape: Any, value: Any) -> Tensor:
-    """An array of a shape, with one value everywhere."""
+    """An array of a shape, with one value everywhere.
+
+    example: full((2,), 7) == [7, 7]
+    """
     if isinstance(value, Tensor) and value.requires_grad and not value.shape:
         result: Tensor = FUNCTIONS["expand"].call(value, _sizes("full", shape))
         return result
@@ -141,16 +148,22 @@ _like("zeros", 0.0)
 _like("ones", 1.0)
 
 
-@maker("eye", "; n, m=None", total=True, example="eye(2) == [[1, 0], [0, 1]]")
+@maker("eye", "; n, m=None", total=True)
 def eye(n: Any, m: Any) -> Tensor:
-    """The unit matrix of n rows (and m columns)."""
+    """The unit matrix of n rows (and m columns).
+
+    example: eye(2) == [[1, 0], [0, 1]]
+    """
     rows, columns = _sizes("eye", (n, n if m is None else m))
     return tensor(np.eye(rows, columns))
 
 
-@maker("arange", "; start, stop=None, step=1", total=True, example="arange(3) == [0, 1, 2]")
+@maker("arange", "; start, stop=None, step=1", total=True)
 def arange(start: Any, stop: Any, step: Any) -> Tensor:
-    """The numbers from start (0 if only one is given) up to but not including stop, in steps."""
+    """The numbers from start (0 if only one is given) up to but not including stop, in steps.
+
+    example: arange(3) == [0, 1, 2]
+    """
     first, last = (0.0, start) if stop is None else (start, stop)
     ends = [number_of("arange", what, x) for what, x in (("start", first), ("stop", last), ("step", step))]
     if ends[2] == 0.0 or not np.isfinite(ends).all():
@@ -160,9 +173,12 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
     return tensor(np.arange(*ends) if count else np.zeros(0))
 
 
-@maker("linspace", "; start, stop, num=50", total=True, example="linspace(0, 1, 3) == [0, 0.5, 1]")
+@maker("linspace", "; start, stop, num=50", total=True)
 def linspace(start: Any, stop: Any, num: Any) -> Tensor:
-    """num evenly spaced numbers from start to stop, both included."""
+    """num evenly spaced numbers from start to stop, both included.
+
+    example: linspace(0, 1, 3) == [0, 0.5, 1]
+    """
     (count,) = _sizes("linspace", (num,))
     first, last = number_of("linspace", "start", start, True), number_of("linspace", "stop", stop, True)
     made = tensor(np.linspace(first, last, count))
@@ -205,10 +221,13 @@ _drawn("rand", "random", "Random numbers, uniformly distributed from 0 to 1.", "
 _drawn("randn", "standard_normal", "Random numbers from the standard normal distribution.", "all(isfinite(randn(3)))")
 
 
-@composed(derivative="none: it returns nothing", example="manual_seed(1) is None")
+@composed()
 def manual_seed(seed: Any) -> None:
     """Set the seed of rand, randn, dropout and the initial values of modules, so that the same numbers follow each
     time. They have the distributions of PyTorch's, but are not the same numbers.
+
+    derivative: none: it returns nothing
+    example: manual_seed(1) is None
     """
     number = whole(seed, "manual_seed: the seed")
     if number < 0:

@@ -290,7 +290,7 @@ def _is_npy(path: Path) -> bool:
         return False  # the reader of its rows raises the error
 
 
-@composed(signature=f"path; columns=None, {_FORM}, units=False", derivative=NONE, example="")
+@composed(signature=f"path; columns=None, {_FORM}, units=False", derivative=NONE)
 def load_csv(path: Any, columns: Any, units: Any, **form_of: Any) -> tables.Table:
     """The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and t[0] is
     not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; t.columns are the
@@ -301,6 +301,7 @@ def load_csv(path: Any, columns: Any, units: Any, **form_of: Any) -> tables.Tabl
     row has the names, which must be said where it has numbers too; na: "NA", or several such texts, for missing
     numbers, which become nan; encoding: of a text that is not UTF-8. It reads .gz, .zst, .jsonl, .arrow and .parquet
     files, and folders of them, too.
+
     """
     form = _form("load_csv", **form_of)
     table = _table(existing("load_csv", path, folders=True), _columns_of("load_csv", columns), form)
@@ -385,7 +386,7 @@ def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
     return tensor(found)
 
 
-@composed(derivative=NONE, example="")
+@composed(derivative=NONE)
 def load_npy(path: Any, /) -> Tensor:
     """The array in a file saved by numpy."""
     array = _array("load_npy", existing("load_npy", path))
@@ -393,10 +394,12 @@ def load_npy(path: Any, /) -> Tensor:
     return tensor(array)
 
 
-@composed(signature=f"path; rows, columns=None, {_FORM}", derivative="none: the arrays are leaves", example="")
+@composed(signature=f"path; rows, columns=None, {_FORM}")
 def chunks(path: Any, rows: Any, columns: Any, **form_of: Any) -> Chunks:
     """The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in
     memory. The last array may have fewer rows. The others: as for load_csv.
+
+    derivative: none: the arrays are leaves
     """
     form = _form("chunks", **form_of)
     file, count = existing("chunks", path, folders=True), whole(rows, "chunks: the number of rows")

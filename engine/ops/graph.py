@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.dispatch import in_family
+from agrad.engine.core.dispatch import by_array, in_family
 from agrad.engine.core.op import Function, onward
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.values import coerce
@@ -32,17 +32,20 @@ own: Function = _copy(
     title="Gradient",
 )
 stop: Function = _copy("stop", "x itself, recorded, with no derivative by what it was computed from.")
-depends: Function = row(
-    "depends",
+
+
+@by_array(
+    row,
     "x; on",
     units="a -> a",
     title="Gradient",
     scalar=lambda x, on: x,
-    array=lambda x, on: x.copy(),
     rules={"x": ("", lambda g, out, x, on: g)},
     role="tied",
-    doc="x itself, known to have been computed from a graph even where its derivative by that vanishes.",
 )
+def depends(x: Any, on: Any) -> Any:
+    """x itself, known to have been computed from a graph even where its derivative by that vanishes."""
+    return x.copy()
 
 
 custom: Function = row(
@@ -55,11 +58,11 @@ custom: Function = row(
 )
 
 
-@composed(
-    samples=((1.5,), ([1.0, -2.0],)),
-    derivative="none: the result does not require grad",
-    example="detach(3) == 3",
-)
+@composed(samples=((1.5,), ([1.0, -2.0],)))
 def detach(x: Any, /) -> Any:
-    """The value without its graph: a constant, which shares its data and version."""
+    """The value without its graph: a constant, which shares its data and version.
+
+    derivative: none: the result does not require grad
+    example: detach(3) == 3
+    """
     return x.detach() if isinstance(x, Tensor) else coerce(x)

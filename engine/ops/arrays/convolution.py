@@ -12,7 +12,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import axes_of
 from agrad.engine.core.context import afford
-from agrad.engine.core.dispatch import in_family, operand
+from agrad.engine.core.dispatch import by_array, in_family, operand
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem
@@ -131,13 +131,14 @@ def _convolution_axes(x: Shape, y: Shape, axes: Any) -> Shape:
         ([[1.0, 2.0, 3.0], [0.5, -2.0, 1.5]], [[0.5, -1.0]], {"mode": "same"}),
         ([[1.0, 2.0, 3.0], [0.5, -2.0, 1.5]], [[0.5, -1.0]], {"axes": 1}),
     ),
-    derivative="the gradient convolved with the other operand in reverse order",
-    example="convolve([1, 2], [1, 3]) == [1, 5, 6]",
 )
 def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
     """The convolution of two vectors, the coefficients of the product of two polynomials: all of it, the middle with
     mode="same", or where both overlap fully with mode="valid". Of arrays, along all axes, or along some, and the
     others are broadcast.
+
+    derivative: the gradient convolved with the other operand in reverse order
+    example: convolve([1, 2], [1, 3]) == [1, 5, 6]
     """
     # Of vectors as np.convolve; of arrays as scipy.signal.convolve and fftconvolve.
     x, y = operand(x), operand(y)
@@ -164,12 +165,13 @@ def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
     signature="x, y; mode='valid'",
     pure=True,
     samples=(([1.0, 2.0, 3.0], [0.5, -1.0]), ([1.0, 2.0, 3.0], [0.5, -1.0], {"mode": "full"})),
-    derivative="that of convolve, with y in reverse order",
-    example="correlate([1, 2, 3], [0, 1]) == [2, 3]",
 )
 def correlate(x: Any, y: Any, mode: Any) -> Any:
     """The correlation of two vectors: the sums of the products x[k + i]*y[i], where both overlap fully, or for more k
     with mode="same" and mode="full".
+
+    derivative: that of convolve, with y in reverse order
+    example: correlate([1, 2, 3], [0, 1]) == [2, 3]
     """
     x, y = operand(x), operand(y)
     mode = _mode("correlate", mode)
@@ -186,27 +188,16 @@ def correlate(x: Any, y: Any, mode: Any) -> Any:
 # Interpolation between samples.
 
 
-def _interval(x: Any, xs: Any) -> Any:
-    """The place of the last of some ascending numbers that is not above x; not beyond the last but one.
-
-    The order is checked here, not in `interp`, so that a replay checks it too.
-    """
+@by_array(row, "x, xs", units="a, a -> 1", prepare=lambda x, xs: {}, samples=(([0.5, 2.5], [0.0, 1.0, 2.0]),))
+def interval(x: Any, xs: Any) -> Any:
+    """The place of the interval of ascending numbers that x lies in."""
+    # The place of the last of some ascending numbers that is not above x; not beyond the last but one. The order
+    # is checked here, not in `interp`, so that a replay checks it too.
     if not np.all(xs[1:] >= xs[:-1]):
         fixes = [Hint("order = argsort(xp); interp(x, xp[order], fp[order])")]
         raise AgradError("domain", "interp: xp must be in ascending order", fixes=fixes)
     found = np.searchsorted(xs, x, side="right") - 1
     return np.clip(found, 0, max(len(xs) - 2, 0)).astype(float)
-
-
-interval: Function = row(
-    "interval",
-    "x, xs",
-    units="a, a -> 1",
-    array=_interval,
-    prepare=lambda x, xs: {},
-    samples=(([0.5, 2.5], [0.0, 1.0, 2.0]),),
-    doc="The place of the interval of ascending numbers that x lies in.",
-)
 
 
 @composed(
@@ -216,12 +207,13 @@ interval: Function = row(
         ([0.3, 2.5, -1.0, 4.0], [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
         ([0.3, -1.0, 4.0], [0.0, 3.0], [2.0, 1.0], {"left": 0.0, "right": 7.0}),
     ),
-    derivative="wrt x: the slope, at a point that to its right; wrt fp: the shares of the two points",
-    example="interp(1.5, [1, 2, 3], [3, 2, 0]) == 2.5",
 )
 def interp(x: Any, xp: Any, fp: Any, /, left: Any = None, right: Any = None) -> Any:
     """The values at x on the straight lines between the points (xp, fp), for ascending xp; beyond the ends, the value
     at the end, or left and right.
+
+    derivative: wrt x: the slope, at a point that to its right; wrt fp: the shares of the two points
+    example: interp(1.5, [1, 2, 3], [3, 2, 0]) == 2.5
     """
     x, xp, fp = operand(x), operand(xp), operand(fp)
     check_vectors("interp", xp, fp)

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
-from agrad.engine.core.dispatch import in_family, shape_of_any
+from agrad.engine.core.dispatch import by_array, in_family, shape_of_any
 from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.indexing import getitem
@@ -42,31 +42,20 @@ def _along(name: str) -> Function:
     return prepare
 
 
-_cumsum: Function = row(
-    "cumsum",
+@by_array(
+    row,
     "x; axis",
-    array=lambda x, axis: np.cumsum(x, axis=axis),
+    name="cumsum",
     fails=Failure(undefined=opposed.added),
     rules={"x": ("", lambda g, out, x, axis: flip(_cumsum(flip(g, axis), axis), axis))},
     prepare=_along("cumsum"),
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
     moves_entries=True,
     runs=(lambda x: x, lambda last, x: last + x),
-    doc="The running sum along an axis.",
 )
-
-
-def _recurrence(a: Any, b: Any, axis: int) -> Any:
-    """y[k] = a[k] y[k-1] + b[k], from y[-1] = 0."""
-    if b.ndim == 1:
-        pairs = zip(a.tolist()[1:], b.tolist()[1:], strict=True)
-        found = accumulate(pairs, lambda y, pair: pair[0] * y + pair[1], initial=float(b[0])) if len(b) else ()
-        return np.array([*found])
-    result = np.empty(b.shape)
-    first, second, out = (np.moveaxis(each, axis, 0) for each in (a, b, result))
-    for k in range(len(second)):
-        out[k] = first[k] * out[k - 1] + second[k] if k else second[k]
-    return result
+def _cumsum(x: Any, axis: Any) -> Any:
+    """The running sum along an axis."""
+    return np.cumsum(x, axis=axis)
 
 
 def _shifted(x: Any, axis: int, first: float) -> Any:
@@ -82,11 +71,10 @@ def _run_back(g: Any, a: Any, axis: int) -> Any:
     return flip(recurrence(_shifted(flip(a, axis), axis, 0.0), flip(g, axis), axis), axis)
 
 
-recurrence: Function = row(
-    "recurrence",
+@by_array(
+    row,
     "a, b; axis",
     units="1, a -> a",
-    array=_recurrence,
     rules={
         "a": ("a out", lambda g, out, a, b, axis: _run_back(g, a, axis) * _shifted(out, axis, 0.0)),
         "b": ("a", lambda g, out, a, b, axis: _run_back(g, a, axis)),
@@ -95,8 +83,19 @@ recurrence: Function = row(
     samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
     runs=_RECURRING,
     unrolled=expansions.running(*_RECURRING),
-    doc="y with y[k] = a[k]*y[k-1] + b[k], from 0.",
 )
+def recurrence(a: Any, b: Any, axis: int) -> Any:
+    """y with y[k] = a[k]*y[k-1] + b[k], from 0."""
+    # y[k] = a[k] y[k-1] + b[k], from y[-1] = 0.
+    if b.ndim == 1:
+        pairs = zip(a.tolist()[1:], b.tolist()[1:], strict=True)
+        found = accumulate(pairs, lambda y, pair: pair[0] * y + pair[1], initial=float(b[0])) if len(b) else ()
+        return np.array([*found])
+    result = np.empty(b.shape)
+    first, second, out = (np.moveaxis(each, axis, 0) for each in (a, b, result))
+    for k in range(len(second)):
+        out[k] = first[k] * out[k - 1] + second[k] if k else second[k]
+    return result
 
 
 def _cumprod_rule(g: Any, out: Any, x: Any, axis: int) -> Any:
@@ -105,19 +104,21 @@ def _cumprod_rule(g: Any, out: Any, x: Any, axis: int) -> Any:
     return _run_back(g, x, axis) * _shifted(out, axis, 1.0)
 
 
-_cumprod: Function = row(
-    "cumprod",
+@by_array(
+    row,
     "x; axis",
+    name="cumprod",
     total=True,
-    array=lambda x, axis: np.cumprod(x, axis=axis),
     fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x out", _cumprod_rule)},
     prepare=_along("cumprod"),
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 1})),
     runs=_PRODUCTS,
     unrolled=expansions.running(*_PRODUCTS),
-    doc="The running product along an axis.",
 )
+def _cumprod(x: Any, axis: Any) -> Any:
+    """The running product along an axis."""
+    return np.cumprod(x, axis=axis)
 
 
 def _running(call: Function, what: str, **words: Any) -> Function:
@@ -177,10 +178,9 @@ def _prod_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shap
     return widened(g, wide) * (permute(others, back) if moved is not x else others)
 
 
-prod: Function = over_axes(
-    "prod",
+@by_array(
+    over_axes,
     units=lambda operands, attrs: f"a -> a^{count_of(shape_of(operands[0]), attrs['axis'])}",
-    array=lambda x, axis, keepdims, wide: np.prod(x, axis=axis, keepdims=keepdims),
     fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x", _prod_rule)},
     reach="mixed",
@@ -193,7 +193,11 @@ prod: Function = over_axes(
     ),
     kinks=(WITH_ZEROS,),
     moves_entries=True,
-    doc="The product of all entries, or along an axis.",
-    derivative="for each entry, the product of the others; exact with zeros",
-    example="prod([2, 3, 4]) == 24",
 )
+def prod(x: Any, axis: Any, keepdims: Any, wide: Any) -> Any:
+    """The product of all entries, or along an axis.
+
+    derivative: for each entry, the product of the others; exact with zeros
+    example: prod([2, 3, 4]) == 24
+    """
+    return np.prod(x, axis=axis, keepdims=keepdims)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from agrad.engine.core.arguments import axis_of, tidy_slice
 from agrad.engine.core.context import afford
-from agrad.engine.core.dispatch import row
+from agrad.engine.core.dispatch import by_array, row
 from agrad.engine.core.op import Function
 from agrad.engine.core.tensor import is_truth
 from agrad.engine.errors import AgradError, Hint
@@ -260,15 +260,10 @@ def _scatter_each(operands: Any, attrs: Any, count: int) -> Any:
     return None if index is None else scatter(operands[0][0], index, (count, *attrs["shape"]))
 
 
-def _taken_from(x: Any, index: Any, shape: Shape) -> Any:
-    return x[index] if type(x) is np.ndarray else (x if hasattr(x, "shape") else np.asanyarray(x))[index]
-
-
-getitem: Function = row(
-    "getitem",
+@by_array(
+    row,
     "x; index",
     title="Index",
-    array=_taken_from,
     rules={"x": ("", lambda g, out, x, index, shape: scatter(g, index, shape))},
     prepare=_prepared,
     scatter=_add_into,
@@ -280,8 +275,11 @@ getitem: Function = row(
     ),
     moves_entries=True,
     batched=_take_each,
-    doc="The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of indices, masks.",
 )
+def getitem(x: Any, index: Any, shape: Shape) -> Any:
+    """The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of indices, masks."""
+    return x[index] if type(x) is np.ndarray else (x if hasattr(x, "shape") else np.asanyarray(x))[index]
+
 
 scatter: Function = row(
     "scatter",
@@ -322,23 +320,15 @@ def _won(shape: Shape, index: tuple[Any, ...], into: Shape) -> Any:
     return None if won.all() else won.astype(np.float64)
 
 
-def _put(x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
-    result = np.array(x, subok=True)
-    result[index] = np.reshape(v, bare)
-    check_truths(result)
-    return result
-
-
 def _taken_back(g: Any, out: Any, x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
     taken = getitem(g, index)
     return reshape(collapse(taken if won is None else taken * won, bare), shape)
 
 
-index_put: Function = row(
-    "index_put",
+@by_array(
+    row,
     "x, v; index",
     units="a, a -> a",
-    array=_put,
     rules={"x": ("", lambda g, out, x, v, index, shape, bare, won: index_put(g, 0.0, index)), "v": ("", _taken_back)},
     total=False,
     prepare=_put_prepared,
@@ -349,8 +339,14 @@ index_put: Function = row(
         ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], {"index": [0, 2, 2]}),
     ),
     moves_entries=True,
-    doc="x with the entries at an index replaced by v, as by x[index] = v.",
 )
+def index_put(x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
+    """x with the entries at an index replaced by v, as by x[index] = v."""
+    result = np.array(x, subok=True)
+    result[index] = np.reshape(v, bare)
+    check_truths(result)
+    return result
+
 
 # Places that are operands instead of attributes: in a compiled loop they differ from iteration to iteration.
 
@@ -378,35 +374,41 @@ def _entries_prepared(x: Any, *places: Any, index: Any) -> dict[str, Any]:
     return {"index": index, "shape": np.broadcast_to(0.0, shape_of(x))[found].shape}
 
 
-def _entries(x: Any, *places: Any, index: Any, shape: Shape) -> Any:
+def _other_shape(expected: Shape, found: Shape) -> NoReturn:
+    have, want = format_shape(found), format_shape(expected)
+    raise AgradError("shape", f"entries of shape {have} where there were entries of shape {want}")
+
+
+@by_array(
+    row,
+    "*xs; index",
+    units="a, -* -> a",
+    prepare=_entries_prepared,
+    reach="pointwise",
+    samples=(([1.0, 2.0, 3.0], 1.0, {"index": (Place(0),)}),),
+)
+def entries_at(x: Any, *places: Any, index: Any, shape: Shape) -> Any:
+    """The entries of the first operand at an index that the other operands are parts of."""
     found = np.asarray(x)[positions(x.shape, _at(index, places))]
     if found.shape != shape:
         _other_shape(shape, found.shape)
     return found
 
 
-def _other_shape(expected: Shape, found: Shape) -> NoReturn:
-    have, want = format_shape(found), format_shape(expected)
-    raise AgradError("shape", f"entries of shape {have} where there were entries of shape {want}")
-
-
-entries_at: Function = row(
-    "entries_at",
-    "*xs; index",
-    units="a, -* -> a",
-    array=_entries,
-    prepare=_entries_prepared,
-    reach="pointwise",
-    samples=(([1.0, 2.0, 3.0], 1.0, {"index": (Place(0),)}),),
-    doc="The entries of the first operand at an index that the other operands are parts of.",
-)
-
-
 def _put_at_prepared(x: Any, v: Any, *places: Any, index: Any) -> dict[str, Any]:
     return {"index": index, "shape": _put_prepared(x, v, _at(index, places))["shape"]}
 
 
-def _put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
+@by_array(
+    row,
+    "*xs; index",
+    units="a, a, -* -> a",
+    prepare=_put_at_prepared,
+    reach="pointwise",
+    samples=(([1.0, 2.0, 3.0], 5.0, 1.0, {"index": (Place(0),)}),),
+)
+def put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
+    """The first operand with the second put at an index that the others are parts of."""
     found = positions(x.shape, _at(index, places))
     result = np.array(x)
     try:
@@ -416,47 +418,35 @@ def _put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
     return result
 
 
-put_at: Function = row(
-    "put_at",
-    "*xs; index",
-    units="a, a, -* -> a",
-    array=_put_at,
-    prepare=_put_at_prepared,
-    reach="pointwise",
-    samples=(([1.0, 2.0, 3.0], 5.0, 1.0, {"index": (Place(0),)}),),
-    doc="The first operand with the second put at an index that the others are parts of.",
-)
-
 # Taking along an axis, by an operand instead of an attribute: a replay sorts anew.
 
 
-def _put_along(g: Any, i: Any, axis: int, shape: Shape) -> Any:
-    buffer = np.zeros(shape)
-    np.put_along_axis(buffer, i.astype(np.intp), g, axis)
-    return buffer
-
-
-take_along: Function = row(
-    "take_along",
+@by_array(
+    row,
     "x, i; axis",
     units="a, - -> a",
-    array=lambda x, i, axis, shape: np.take_along_axis(x, i.astype(np.intp), axis),
     rules={"x": ("i", lambda g, out, x, i, axis, shape: put_along(g, i, axis, shape))},
     prepare=lambda x, i, axis: {"axis": axis_of("take_along", shape_of(x), axis), "shape": shape_of(x)},
     reach="part",
     unrolled=expansions.taken_along,
     samples=(([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]], [[1.0, 2.0], [2.0, 0.0]], {"axis": 1}),),
-    doc="The entries at the indices i along an axis; no index occurs twice.",
 )
+def take_along(x: Any, i: Any, axis: Any, shape: Any) -> Any:
+    """The entries at the indices i along an axis; no index occurs twice."""
+    return np.take_along_axis(x, i.astype(np.intp), axis)
 
-put_along: Function = row(
-    "put_along",
+
+@by_array(
+    row,
     "g, i; axis, shape",
     units="a, - -> a",
-    array=_put_along,
     unrolled=expansions.put_along,
     rules={"g": ("i", lambda g, out, x, i, axis, shape: take_along(g, i, axis))},
     reach="whole",
     samples=(([[3.0, 1.0]], [[1.0, 2.0]], {"axis": 1, "shape": (1, 3)}),),
-    doc="Zeros of a shape, with g put at the indices i along an axis.",
 )
+def put_along(g: Any, i: Any, axis: int, shape: Shape) -> Any:
+    """Zeros of a shape, with g put at the indices i along an axis."""
+    buffer = np.zeros(shape)
+    np.put_along_axis(buffer, i.astype(np.intp), g, axis)
+    return buffer

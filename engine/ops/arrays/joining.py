@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import MOST_AXES, axis_of, is_sequence, sizes_of, small, to_join, to_stack, wholes_of
 from agrad.engine.core.context import afford, current
-from agrad.engine.core.dispatch import in_family, shape_of_any
+from agrad.engine.core.dispatch import by_array, in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem, scatter
@@ -68,7 +68,21 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
     return {"axis": axis if type(axis) is int and not axis else axis_of("stack", first, axis, extra=1)}
 
 
-def _stack(*xs: Any, axis: int) -> Any:
+@by_array(
+    moving,
+    "*xs; axis=0",
+    units="a* -> a",
+    rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
+    parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),
+    prepare=_stacked,
+    samples=((1.0, 2.0, 3.0), ([1.0, 2.0], [3.0, 4.0], {"axis": 1})),
+)
+def stack(*xs: Any, axis: int) -> Any:
+    """Values of one shape joined along a new axis.
+
+    derivative: the part of the gradient that belongs to each
+    example: stack([[1, 2], [3, 4]], axis=1) == [[1, 3], [2, 4]]
+    """
     kind = type(xs[0])
     if kind is float or (kind is np.ndarray and not axis and xs[0].dtype.char == "d"):
         for x in xs:
@@ -79,32 +93,16 @@ def _stack(*xs: Any, axis: int) -> Any:
     return put_together(np.stack(xs, axis), *xs)
 
 
-stack: Function = moving(
-    "stack",
-    "*xs; axis=0",
-    units="a* -> a",
-    array=_stack,
-    rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
-    parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),
-    prepare=_stacked,
-    samples=((1.0, 2.0, 3.0), ([1.0, 2.0], [3.0, 4.0], {"axis": 1})),
-    doc="Values of one shape joined along a new axis.",
-    derivative="the part of the gradient that belongs to each",
-    example="stack([[1, 2], [3, 4]], axis=1) == [[1, 3], [2, 4]]",
-)
-
-
 _MOST_EMPTY = 1000  # parts of an axis that has no entry
 
 
-@composed(
-    samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})),
-    shares=True,
-    derivative="1 for each entry",
-    example="split([1, 2, 3, 4], 2)[1] == [3, 4]",
-)
+@composed(samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})), shares=True)
 def split(x: Any, /, parts: Any, axis: Any = 0) -> tuple[Any, ...]:
-    """x split along an axis: into a number of equal parts, or at the indices in a list."""
+    """x split along an axis: into a number of equal parts, or at the indices in a list.
+
+    derivative: 1 for each entry
+    example: split([1, 2, 3, 4], 2)[1] == [3, 4]
+    """
     shape = shape_of_any(x)
     place = axis_of("split", shape, axis)
     length = shape[place]
@@ -120,13 +118,13 @@ def split(x: Any, /, parts: Any, axis: Any = 0) -> tuple[Any, ...]:
     return tuple(getitem(x, at(place, slice(a, b))) for a, b in pairwise(ends))
 
 
-@composed(
-    samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})),
-    derivative="the sum over the copies of each entry",
-    example="repeat([1, 2], 2) == [1, 1, 2, 2]",
-)
+@composed(samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})))
 def repeat(x: Any, /, n: Any, axis: Any = None) -> Any:
-    """Each entry n times in a row, of the flattened array or along an axis; n may be a list."""
+    """Each entry n times in a row, of the flattened array or along an axis; n may be a list.
+
+    derivative: the sum over the copies of each entry
+    example: repeat([1, 2], 2) == [1, 1, 2, 2]
+    """
     shape = shape_of_any(x)
     if axis is None:
         x = reshape(x, (-1,))
@@ -141,14 +139,13 @@ def repeat(x: Any, /, n: Any, axis: Any = None) -> Any:
     return getitem(x, at(place, np.repeat(np.arange(shape[place]), counts)))
 
 
-@composed(
-    signature="x; *n",
-    samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})),
-    derivative="the sum over the copies of each entry",
-    example="tile([1, 2], 2) == [1, 2, 1, 2]",
-)
+@composed(signature="x; *n", samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})))
 def tile(x: Any, n: Any) -> Any:
-    """The whole of x repeated n times; with several counts, along the last axes."""
+    """The whole of x repeated n times; with several counts, along the last axes.
+
+    derivative: the sum over the copies of each entry
+    example: tile([1, 2], 2) == [1, 2, 1, 2]
+    """
     counts, shape = wholes_of("tile", "n", n), shape_of_any(x)
     if min(counts, default=0) < 0:
         raise AgradError("shape", "tile: n cannot be negative")
@@ -170,14 +167,13 @@ def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
     return steps - min(k, 0), steps + max(k, 0)
 
 
-@composed(
-    samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
-    shares=True,
-    derivative="1 on the diagonal, exactly 0 off it",
-    example="diagonal([[1, 2], [3, 4]]) == [1, 4]",
-)
+@composed(samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})), shares=True)
 def diagonal(x: Any, /, k: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
-    """The k-th diagonal of a matrix: 0 the main one, positive above, negative below."""
+    """The k-th diagonal of a matrix: 0 the main one, positive above, negative below.
+
+    derivative: 1 on the diagonal, exactly 0 off it
+    example: diagonal([[1, 2], [3, 4]]) == [1, 4]
+    """
     shape = shape_of_any(x)
     check_matrix("diagonal", shape, square=False)
     first, second = axis_of("diagonal", shape, axis1), axis_of("diagonal", shape, axis2)
@@ -192,13 +188,13 @@ def diagonal(x: Any, /, k: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     return getitem(x, (Ellipsis, *places))
 
 
-@composed(
-    samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})),
-    derivative="the gradient on the diagonal",
-    example="diag([1, 2]) == [[1, 0], [0, 2]]",
-)
+@composed(samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})))
 def diag(x: Any, /, k: Any = 0) -> Any:
-    """The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal."""
+    """The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.
+
+    derivative: the gradient on the diagonal
+    example: diag([1, 2]) == [[1, 0], [0, 2]]
+    """
     shape, k = shape_of_any(x), small("diag", "k", k)
     if len(shape) == 2:
         return diagonal(x, k)
@@ -233,11 +229,11 @@ tril: Function = _triangle("tril", operator.le, "below", "above", 1, "[[1, 0], [
 triu: Function = _triangle("triu", operator.ge, "above", "below", -1, "[[1, 2], [0, 4]]")
 
 
-@composed(
-    samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
-    derivative="wrt x: the sum of g*y over each row; wrt y: of g*x over each column",
-    example="outer([1, 2], [3, 4]) == [[3, 4], [6, 8]]",
-)
+@composed(samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),))
 def outer(x: Any, y: Any, /) -> Any:
-    """The matrix of the products of each entry of x with each of y."""
+    """The matrix of the products of each entry of x with each of y.
+
+    derivative: wrt x: the sum of g*y over each row; wrt y: of g*x over each column
+    example: outer([1, 2], [3, 4]) == [[3, 4], [6, 8]]
+    """
     return mul(reshape(x, (-1, 1)), reshape(y, (1, -1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, kept, truth_of
-from agrad.engine.core.dispatch import in_family, shape_of_any
+from agrad.engine.core.dispatch import by_array, in_family, shape_of_any
 from agrad.engine.core.op import Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
@@ -58,28 +58,32 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
     return np.argsort(-np.asarray(x) if descending else np.asarray(x), axis=axis, kind="stable")
 
 
-argsort: Function = row(
-    "argsort",
+@by_array(
+    row,
     "x; axis=-1, descending=False",
     units="a -> 1",
-    array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
     reach="pointwise",
     unrolled=expansions.ordered_places,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
-    doc="The indices that sort the entries in ascending order; equal entries keep their order.",
-    example="argsort([3, 1, 2]) == [1, 2, 0]",
 )
+def argsort(x: Any, axis: Any, descending: Any) -> Any:
+    """The indices that sort the entries in ascending order; equal entries keep their order.
+
+    example: argsort([3, 1, 2]) == [1, 2, 0]
+    """
+    return _order(x, axis, descending)
 
 
 @composed(
-    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
-    kinks=(SORTED_TIES,),
-    derivative="1 for each entry, in its new place",
-    example="sort([3, 1, 2]) == [1, 2, 3]",
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})), kinks=(SORTED_TIES,)
 )
 def sort(x: Any, /, axis: Any = -1, descending: Any = False) -> Any:
-    """The entries in ascending order; equal entries keep their order."""
+    """The entries in ascending order; equal entries keep their order.
+
+    derivative: 1 for each entry, in its new place
+    example: sort([3, 1, 2]) == [1, 2, 3]
+    """
     axis = axis_of("sort", shape_of_any(x), axis)
     return take_along(x, argsort(x, axis, truth_of("sort", "descending", descending)), axis)
 
@@ -92,28 +96,31 @@ def _topmost(x: Any, k: Any, axis: Any, largest: Any) -> dict[str, Any]:
     return {"k": count, "axis": place, "largest": truth_of("topk", "largest", largest)}
 
 
-topk_places: Function = row(
-    "topk_places",
+@by_array(
+    row,
     "x; k, axis, largest",
     units="a -> 1",
     total=False,
-    array=lambda x, k, axis, largest: np.take(_order(x, axis, largest), range(k), axis=axis),
     prepare=_topmost,
     reach="pointwise",
     unrolled=expansions.topmost_places,
     samples=(([1.0, 3.0, 2.0], {"k": 2, "axis": 0, "largest": True}),),
-    doc="The indices of the k largest (or smallest) entries.",
 )
+def topk_places(x: Any, k: Any, axis: Any, largest: Any) -> Any:
+    """The indices of the k largest (or smallest) entries."""
+    return np.take(_order(x, axis, largest), range(k), axis=axis)
 
 
 @composed(
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
     kinks=(SORTED_TIES,),
-    derivative="1 for each entry taken, exactly 0 for the others",
-    example="topk([1, 5, 3], 2)[0] == [5, 3]",
 )
 def topk(x: Any, /, k: Any, axis: Any = -1, largest: Any = True) -> tuple[Any, Any]:
-    """The k largest (or smallest) entries, and their indices: values, indices = topk(x, 2)."""
+    """The k largest (or smallest) entries, and their indices: values, indices = topk(x, 2).
+
+    derivative: 1 for each entry taken, exactly 0 for the others
+    example: topk([1, 5, 3], 2)[0] == [5, 3]
+    """
     places = topk_places(x, k, axis, largest)
     return take_along(x, places, axis), places
 
@@ -153,17 +160,20 @@ def _median_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Sh
     return halves[0] + halves[1]
 
 
-median: Function = over_axes(
-    "median",
+@by_array(
+    over_axes,
     units="a -> a",
     needs_entries=True,
-    array=lambda x, axis, keepdims, wide: np.median(x, axis=axis, keepdims=keepdims),
     rules={"x": ("x", _median_rule)},
     reach="part",
     unrolled=expansions.median,
     samples=(([1.0, 3.0, 2.0],), ([4.0, 1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
     kinks=(TIES,),
-    doc="The middle entry in sorted order, or the mean of the middle two; of all entries or along an axis.",
-    derivative="1 for the entry in the middle, 1/2 each for two, exactly 0 for the others; ties share equally",
-    example="median([1, 9, 2, 3]) == 2.5",
 )
+def median(x: Any, axis: Any, keepdims: Any, wide: Any) -> Any:
+    """The middle entry in sorted order, or the mean of the middle two; of all entries or along an axis.
+
+    derivative: 1 for the entry in the middle, 1/2 each for two, exactly 0 for the others; ties share equally
+    example: median([1, 9, 2, 3]) == 2.5
+    """
+    return np.median(x, axis=axis, keepdims=keepdims)

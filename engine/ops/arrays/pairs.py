@@ -9,8 +9,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.context import afford
-from agrad.engine.core.dispatch import in_family, operand
-from agrad.engine.core.op import Function
+from agrad.engine.core.dispatch import by_array, in_family, operand
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import stack
@@ -40,40 +39,37 @@ def _parts(name: str, x: Any) -> tuple[Any, Any]:
     return getitem(x, (..., 0)), getitem(x, (..., 1))
 
 
-@composed(
-    pure=True,
-    samples=(([1.0, 2.0], [3.0, -1.0]), ([[1.0, 2.0], [0.5, 0.0]], [3.0, -1.0])),
-    derivative="the product with the other one, conjugated",
-    example="cmul([1, 2], [3, -1]) == [5, 5]",
-)
+@composed(pure=True, samples=(([1.0, 2.0], [3.0, -1.0]), ([[1.0, 2.0], [0.5, 0.0]], [3.0, -1.0])))
 def cmul(x: Any, y: Any, /) -> Any:
-    """The product of complex numbers, each a pair of its real and imaginary part along the last axis."""
+    """The product of complex numbers, each a pair of its real and imaginary part along the last axis.
+
+    derivative: the product with the other one, conjugated
+    example: cmul([1, 2], [3, -1]) == [5, 5]
+    """
     (a, b), (c, d) = _parts("cmul", x), _parts("cmul", y)
     return stack([sub(mul(a, c), mul(b, d)), add(mul(a, d), mul(b, c))], axis=-1)
 
 
-@composed(
-    pure=True,
-    samples=(([1.0, 2.0], [3.0, -1.0]), ([[1.0, 2.0], [0.5, 0.0]], [3.0, -1.0])),
-    derivative="by x, the quotient with the conjugate of y",
-    example="cdiv([5, 5], [3, -1]) ~= [1, 2]",
-)
+@composed(pure=True, samples=(([1.0, 2.0], [3.0, -1.0]), ([[1.0, 2.0], [0.5, 0.0]], [3.0, -1.0])))
 def cdiv(x: Any, y: Any, /) -> Any:
-    """The quotient of complex numbers, each a pair of its real and imaginary part along the last axis."""
+    """The quotient of complex numbers, each a pair of its real and imaginary part along the last axis.
+
+    derivative: by x, the quotient with the conjugate of y
+    example: cdiv([5, 5], [3, -1]) ~= [1, 2]
+    """
     (a, b), (c, d) = _parts("cdiv", x), _parts("cdiv", y)
     r = hypot(c, d)
     c, d = div(c, r), div(d, r)
     return stack([div(add(mul(a, c), mul(b, d)), r), div(sub(mul(b, c), mul(a, d)), r)], axis=-1)
 
 
-@composed(
-    pure=True,
-    samples=((2.0, 0.5), ([1.0, 2.0], 0.3)),
-    derivative="[cos(phi), sin(phi)] by r, r*[-sin(phi), cos(phi)] by phi",
-    example="polar(2, 0) == [2, 0]",
-)
+@composed(pure=True, samples=((2.0, 0.5), ([1.0, 2.0], 0.3)))
 def polar(r: Any, phi: Any, /) -> Any:
-    """The pair of the real and the imaginary part of r*exp(i*phi), along a new last axis."""
+    """The pair of the real and the imaginary part of r*exp(i*phi), along a new last axis.
+
+    derivative: [cos(phi), sin(phi)] by r, r*[-sin(phi), cos(phi)] by phi
+    example: polar(2, 0) == [2, 0]
+    """
     return stack([mul(r, cos(phi)), mul(r, sin(phi))], axis=-1)
 
 
@@ -101,35 +97,42 @@ def _times(x: Any, n: Any) -> dict[str, Any]:
     return {"n": n}
 
 
-rfft: Function = row(
-    "rfft",
+@by_array(
+    row,
     "x",
     units="a -> a",
-    array=lambda x, n: _pairs(np.fft.rfft(x)),
     rules={"x": ("", lambda g, out, x, n: mul(float(n), irfft(mul(g, _weights(n, 0.5)), n)))},
     prepare=_frequencies,
     samples=(([1.0, 2.0, 0.5, -1.0],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],)),
-    doc="The discrete Fourier transform of real values along the last axis, at the frequencies from 0 to half the "
-    "number of values: sum(x[j]*exp(-2*pi*i*j*k/n)), pairs of the real and the imaginary part.",
-    derivative="the transposed transform",
-    example="rfft([1, 0, 0, 0]) == [[1, 0], [1, 0], [1, 0]]",
 )
+def rfft(x: Any, n: Any) -> Any:
+    """The discrete Fourier transform of real values along the last axis, at the frequencies from 0 to half the number
+    of values: sum(x[j]*exp(-2*pi*i*j*k/n)), pairs of the real and the imaginary part.
 
-irfft: Function = row(
-    "irfft",
+    derivative: the transposed transform
+    example: rfft([1, 0, 0, 0]) == [[1, 0], [1, 0], [1, 0]]
+    """
+    return _pairs(np.fft.rfft(x))
+
+
+@by_array(
+    row,
     "x; n=None",
     units="a -> a",
-    array=lambda x, n: np.fft.irfft(x[..., 0] + 1j * x[..., 1], n),
     rules={"x": ("", lambda g, out, x, n: mul(rfft(g), _weights(n, 2.0) / n))},
     prepare=_times,
     samples=(
         ([[1.0, 0.0], [0.5, -2.0], [1.5, 0.0]], {"n": 4}),
         ([[1.0, 0.0], [0.5, -2.0], [1.5, 0.3]], {"n": 5}),
     ),
-    doc="The inverse of rfft: n real values, an even number if n is not given.",
-    derivative="the transposed transform",
-    example="irfft(rfft([1, 2, 3]), 3) ~= [1, 2, 3]",
 )
+def irfft(x: Any, n: Any) -> Any:
+    """The inverse of rfft: n real values, an even number if n is not given.
+
+    derivative: the transposed transform
+    example: irfft(rfft([1, 2, 3]), 3) ~= [1, 2, 3]
+    """
+    return np.fft.irfft(x[..., 0] + 1j * x[..., 1], n)
 
 
 def _pairs(z: Any) -> Any:
@@ -143,17 +146,6 @@ def _coefficients(c: Any) -> dict[str, Any]:
     return {}
 
 
-def _roots(c: Any) -> Any:
-    """The eigenvalues of the companion matrix, and two steps of Newton's method where these improve them."""
-    if not np.isfinite(c[1:] / c[0]).all():
-        return np.full((len(c) - 1, 2), np.nan)
-    z = np.roots(c)
-    for _ in range(2):
-        better = z - np.polyval(c, z) / np.polyval(np.polyder(c), z)
-        z = np.where(np.abs(np.polyval(c, better)) < np.abs(np.polyval(c, z)), better, z)
-    return _pairs(z[np.lexsort((z.imag, z.real))])
-
-
 def _by_coefficients(g: Any, out: Any, c: Any) -> Any:
     """A root moves by -z^k/p'(z) where the coefficient of z^k does."""
     n = shape_of(c)[0] - 1
@@ -165,16 +157,26 @@ def _by_coefficients(g: Any, out: Any, c: Any) -> Any:
     return neg(total(mul(g, cdiv(stack(powers), slope)), (1, 2)))
 
 
-roots: Function = row(
-    "roots",
+@by_array(
+    row,
     "c",
     units="a -> 1",
-    array=_roots,
     rules={"c": ("out c", _by_coefficients)},
     prepare=_coefficients,
     samples=(([1.0, 0.0, -4.0],), ([2.0, 1.0, 0.5, 3.0],)),
-    doc="The roots of the polynomial with these coefficients, of the highest power first: pairs of the real and the "
-    "imaginary part, in the order of these; nan where the first coefficient is 0.",
-    derivative="-z^k/p'(z) for the coefficient of z^k; none at a repeated root",
-    example="roots([1, -3, 2]) ~= [[1, 0], [2, 0]]",
 )
+def roots(c: Any) -> Any:
+    """The roots of the polynomial with these coefficients, of the highest power first: pairs of the real and the
+    imaginary part, in the order of these; nan where the first coefficient is 0.
+
+    derivative: -z^k/p'(z) for the coefficient of z^k; none at a repeated root
+    example: roots([1, -3, 2]) ~= [[1, 0], [2, 0]]
+    """
+    # The eigenvalues of the companion matrix, and two steps of Newton's method where these improve them.
+    if not np.isfinite(c[1:] / c[0]).all():
+        return np.full((len(c) - 1, 2), np.nan)
+    z = np.roots(c)
+    for _ in range(2):
+        better = z - np.polyval(c, z) / np.polyval(np.polyder(c), z)
+        z = np.where(np.abs(np.polyval(c, better)) < np.abs(np.polyval(c, z)), better, z)
+    return _pairs(z[np.lexsort((z.imag, z.real))])

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
-from agrad.engine.core.dispatch import in_family
+from agrad.engine.core.dispatch import by_array, in_family
 from agrad.engine.core.op import OPS, Failure, Function, Kink
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions, opposed
@@ -122,15 +122,17 @@ _adding = partial(
     python_arrays=_python_sum,
 )
 
-total: Function = _adding(
-    "sum",
-    array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
-    rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
-    batched=_sum_each,
-    doc="The sum of all entries, or along an axis (or a tuple of axes).",
-    derivative="1 for each entry",
-    example="sum([[1, 2], [3, 4]], axis=0) == [4, 6]",
+
+@by_array(
+    _adding, name="sum", rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))}, batched=_sum_each
 )
+def total(x: Any, axis: Any, keepdims: Any, wide: Any) -> Any:
+    """The sum of all entries, or along an axis (or a tuple of axes).
+
+    derivative: 1 for each entry
+    example: sum([[1, 2], [3, 4]], axis=0) == [4, 6]
+    """
+    return summed(x, axis, keepdims)
 
 
 _along = reducing("mean")
@@ -148,20 +150,19 @@ def _average_of_all(shape: Shape) -> dict[str, Any]:
     return {**_over_all(shape), "n": math.prod(shape)}
 
 
-def _mean(x: Any, axis: Shape, keepdims: bool, wide: Shape, n: int) -> Any:
-    whole = summed(x, axis, keepdims)
-    return whole / n if n else whole * math.nan
-
-
-mean: Function = _adding(
-    "mean",
-    array=_mean,
+@by_array(
+    _adding,
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},
     prepare=_averaging,
-    doc="The mean of all entries, or along an axis; nan where there are none.",
-    derivative="1/n for each of n entries",
-    example="mean([1, 2, 6]) == 3",
 )
+def mean(x: Any, axis: Shape, keepdims: bool, wide: Shape, n: int) -> Any:
+    """The mean of all entries, or along an axis; nan where there are none.
+
+    derivative: 1/n for each of n entries
+    example: mean([1, 2, 6]) == 3
+    """
+    whole = summed(x, axis, keepdims)
+    return whole / n if n else whole * math.nan
 
 
 def _share(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
@@ -319,18 +320,19 @@ def _direction_rule(g: Any, out: Any, x: Any, axis: Shape, p: float) -> Any:
     return where(is_zero, g, projection(where(is_zero, 0.0, g), norm_slope(out, p), out, axis)) / length
 
 
-direction: Function = row(
-    "direction",
+@by_array(
+    row,
     "x; axis, p=2.0",
     units="a -> 1",
     scalar=lambda x, axis, p: sign(x),
-    array=lambda x, axis, p: OPS["ratio"].array(x, scaled_root(x, axis, True, p)),
     rules={"x": ("out x", _direction_rule)},
     reach="mixed",
     unrolled=expansions.along(expansions.direction),
     samples=((2.0, {"axis": ()}), ([3.0, -4.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,), "p": 1.5})),
-    doc="x over its norm of order p along axes, and 0 where that is 0.",
 )
+def direction(x: Any, axis: Any, p: Any) -> Any:
+    """x over its norm of order p along axes, and 0 where that is 0."""
+    return OPS["ratio"].array(x, scaled_root(x, axis, True, p))
 
 
 # Spread

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.dispatch import composed, row
-from agrad.engine.core.op import Function
+from agrad.engine.core.dispatch import by_array, composed, row
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.shaping import flip, reshape
 from agrad.engine.values import np
@@ -26,28 +25,20 @@ def reverse(g: Any, out: Any, x: Any, body: Any, count: int) -> Any:
     return concat((table[count - 1, :state], of_data, found[count * (state + row) :]))
 
 
-scanned: Function = row(
-    "scanned",
-    "x; body, count",
-    title="Scan",
-    array=lambda x, body, count: body.run(x, count),
-    rules={"x": ("x out", reverse)},
-    role="loop",
-    doc="All iterations of a body, from a vector of its first state, its rows, and what is the same in each.",
-)
+@by_array(row, "x; body, count", title="Scan", rules={"x": ("x out", reverse)}, role="loop")
+def scanned(x: Any, body: Any, count: Any) -> Any:
+    """All iterations of a body, from a vector of its first state, its rows, and what is the same in each."""
+    return body.run(x, count)
 
 
-@composed(
-    data=("rows",),
-    family="reductions",
-    samples=(),
-    derivative="that of the loop, which runs backward",
-    example="scan(lambda s, x: (s*x, s), 1, [2, 3])[0] == 6",
-)
+@composed(data=("rows",), family="reductions", samples=())
 def scan(f: Any, start: Any, /, rows: Any = None, count: Any = None) -> Any:
     """Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the last
     state and all results. f is called once, to find out what an iteration computes. The derivative keeps one state
     an iteration.
+
+    derivative: that of the loop, which runs backward
+    example: scan(lambda s, x: (s*x, s), 1, [2, 3])[0] == 6
     """
     from agrad.engine.program.scan import scanned  # here, since few calculations have such a loop
 

@@ -18,8 +18,7 @@ from agrad.engine.core.arguments import (
     to_fill,
     wholes_of,
 )
-from agrad.engine.core.dispatch import in_family, shape_of_any
-from agrad.engine.core.op import Function
+from agrad.engine.core.dispatch import by_array, in_family, shape_of_any
 from agrad.engine.errors import AgradError, NoMatrix
 from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of, spread, sum_to
 
@@ -44,19 +43,22 @@ def _expand_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
     return expand(reshape(x, (count, *(1,) * (len(shape) - len(have)), *have)), (count, *shape))
 
 
-expand: Function = moving(
-    "expand",
+@by_array(
+    moving,
     "x; *shape",
-    array=lambda x, shape, old: put_together(np.array(spread(x, shape)), x),
     rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
     prepare=_expanded,
     samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
     batched=_expand_each,
     shares=True,
-    doc="x broadcast to a larger shape; -1 keeps a length.",
-    derivative="the sum over the copies of each entry",
-    example="expand([1, 2], 2, 2) == [[1, 2], [1, 2]]",
 )
+def expand(x: Any, shape: Any, old: Any) -> Any:
+    """x broadcast to a larger shape; -1 keeps a length.
+
+    derivative: the sum over the copies of each entry
+    example: expand([1, 2], 2, 2) == [[1, 2], [1, 2]]
+    """
+    return put_together(np.array(spread(x, shape)), x)
 
 
 def _python_collapse(have: Shape, shape: Shape, attrs: Mapping[str, Any]) -> str | None:
@@ -81,18 +83,20 @@ def _collapse_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
     return reshape(kept, (count, *shape))
 
 
-collapse: Function = moving(
-    "sum_to",
+@by_array(
+    moving,
     "x; shape",
-    array=lambda x, shape, old: np.array(sum_to(x, shape)),
+    name="sum_to",
     rules={"x": ("", lambda g, out, x, shape, old: expand(g, old))},
     prepare=lambda x, shape: {"shape": shape, "old": shape_of(x)},
     samples=(([[1.0, 2.0], [3.0, 4.0]], {"shape": (2,)}), ([[1.0, 2.0]], {"shape": (1, 1)})),
     sums=_collapsed,
     batched=_collapse_each,
     python_arrays=_python_collapse,
-    doc="The sum over the axes that broadcasting from `shape` added or stretched.",
 )
+def collapse(x: Any, shape: Any, old: Any) -> Any:
+    """The sum over the axes that broadcasting from `shape` added or stretched."""
+    return np.array(sum_to(x, shape))
 
 
 def summed_to(x: Any, shape: Shape) -> Any:
@@ -126,19 +130,22 @@ def _reshaped(x: Any, shape: Any) -> dict[str, Any]:
     return {"shape": sizes, "old": have}
 
 
-reshape: Function = moving(
-    "reshape",
+@by_array(
+    moving,
     "x; *shape",
-    array=lambda x, shape, old: np.reshape(x, shape),
     rules={"x": ("", lambda g, out, x, shape, old: reshape(g, old))},
     prepare=_reshaped,
     samples=(([1.0, 2.0, 3.0, 4.0], {"shape": (2, 2)}), (2.0, {"shape": (1,)}), ([[1.0, 2.0]], {"shape": (-1,)})),
     batched=lambda operands, attrs, count: reshape(operands[0][0], (count, *attrs["shape"])),
     shares=True,
-    doc="The same entries, row by row, in another shape; one length may be -1.",
-    derivative="the gradient in the old shape",
-    example="reshape([1, 2, 3, 4], 2, 2) == [[1, 2], [3, 4]]",
 )
+def reshape(x: Any, shape: Any, old: Any) -> Any:
+    """The same entries, row by row, in another shape; one length may be -1.
+
+    derivative: the gradient in the old shape
+    example: reshape([1, 2, 3, 4], 2, 2) == [[1, 2], [3, 4]]
+    """
+    return np.reshape(x, shape)
 
 
 def _permuted(x: Any, axes: Any) -> dict[str, Any]:
@@ -155,28 +162,30 @@ def _back(axes: Shape) -> Shape:
     return tuple(axes.index(axis) for axis in range(len(axes)))
 
 
-permute: Function = moving(
-    "permute",
+@by_array(
+    moving,
     "x; *axes",
-    array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)))},
     prepare=_permuted,
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"axes": (1, 0)}), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)})),
     shares=True,
-    doc="The axes of x in another order.",
-    derivative="the gradient with its axes back in the old order",
-    example="permute([[1, 2], [3, 4]], 1, 0) == [[1, 3], [2, 4]]",
 )
+def permute(x: Any, axes: Any) -> Any:
+    """The axes of x in another order.
+
+    derivative: the gradient with its axes back in the old order
+    example: permute([[1, 2], [3, 4]], 1, 0) == [[1, 3], [2, 4]]
+    """
+    return np.transpose(x, axes)
+
 
 # The last two axes exchanged: what the rules of linear algebra call the transpose.
-swap: Function = moving(
-    "swap",
-    array=lambda x: np.swapaxes(x, -1, -2),
-    rules={"x": ("", lambda g, out, x: swap(g))},
-    samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),),
-    role="view",
-    doc="The last two axes exchanged.",
+@by_array(
+    moving, rules={"x": ("", lambda g, out, x: swap(g))}, samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),), role="view"
 )
+def swap(x: Any) -> Any:
+    """The last two axes exchanged."""
+    return np.swapaxes(x, -1, -2)
 
 
 def _transposed(x: Any, axes: Any) -> dict[str, Any]:
@@ -192,19 +201,22 @@ def _transposed(x: Any, axes: Any) -> dict[str, Any]:
     return {"axes": tuple(order)}
 
 
-transpose: Function = moving(
-    "transpose",
+@by_array(
+    moving,
     "x; *axes=()",
     scalar=lambda x, axes: x,
-    array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)) if axes else g)},
     prepare=_transposed,
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)}), (2.0,)),
     shares=True,
-    doc="x with its axes reversed; with two axes given, these exchanged; with all given, or a tuple, in that order.",
-    derivative="the gradient transposed back",
-    example="transpose([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]",
 )
+def transpose(x: Any, axes: Any) -> Any:
+    """x with its axes reversed; with two axes given, these exchanged; with all given, or a tuple, in that order.
+
+    derivative: the gradient transposed back
+    example: transpose([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]
+    """
+    return np.transpose(x, axes)
 
 
 def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
@@ -253,17 +265,20 @@ def unsqueeze(x: Any, /, axis: Any) -> Any:
     return reshape(x, (*shape[:place], 1, *shape[place:]))
 
 
-flip: Function = moving(
-    "flip",
+@by_array(
+    moving,
     "x; axis=None",
-    array=lambda x, axis: np.flip(x, axis),
     rules={"x": ("", lambda g, out, x, axis: flip(g, axis))},
     prepare=lambda x, axis: {"axis": axes_of("flip", shape_of(x), axis)},
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1})),
-    doc="The entries in reverse order, along one axis, several, or all.",
-    derivative="the gradient in reverse order",
-    example="flip([1, 2, 3]) == [3, 2, 1]",
 )
+def flip(x: Any, axis: Any) -> Any:
+    """The entries in reverse order, along one axis, several, or all.
+
+    derivative: the gradient in reverse order
+    example: flip([1, 2, 3]) == [3, 2, 1]
+    """
+    return np.flip(x, axis)
 
 
 def _rolled(x: Any, shift: Any, axis: Any) -> dict[str, Any]:
@@ -280,16 +295,19 @@ def _rolled(x: Any, shift: Any, axis: Any) -> dict[str, Any]:
     }
 
 
-roll: Function = moving(
-    "roll",
+@by_array(
+    moving,
     "x; shift, axis=None",
-    array=lambda x, shift, axis: np.roll(x, shift, axis),
     rules={
         "x": ("", lambda g, out, x, shift, axis: roll(g, -shift if axis is None else tuple(-n for n in shift), axis))
     },
     prepare=_rolled,
     samples=(([1.0, 2.0, 3.0], {"shift": 1}), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"shift": -1, "axis": 1})),
-    doc="The entries shifted along an axis; those shifted past the end come back at the front.",
-    derivative="the gradient shifted back",
-    example="roll([1, 2, 3], 1) == [3, 1, 2]",
 )
+def roll(x: Any, shift: Any, axis: Any) -> Any:
+    """The entries shifted along an axis; those shifted past the end come back at the front.
+
+    derivative: the gradient shifted back
+    example: roll([1, 2, 3], 1) == [3, 1, 2]
+    """
+    return np.roll(x, shift, axis)

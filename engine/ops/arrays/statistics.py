@@ -144,28 +144,27 @@ def _covariance(data: Any, ddof: float) -> Any:
 
 
 @composed(
-    data=("y",),
-    samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5), "ddof": 0})),
-    derivative="of the mean products of the distances from the means",
-    example="cov([1, 2, 3], [2, 4, 6]) == [[1, 2], [2, 4]]",
+    data=("y",), samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5), "ddof": 0}))
 )
 def cov(x: Any, /, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None) -> Any:
     """The covariances of variables: the rows of x (and of y), or the columns with rowvar=False; divided by n - 1, or n
     - ddof.
+
+    derivative: of the mean products of the distances from the means
+    example: cov([1, 2, 3], [2, 4, 6]) == [[1, 2], [2, 4]]
     """
     less = number_of("cov", "ddof", ddof) if ddof is not None else 0.0 if truth_of("cov", "bias", bias) else 1.0
     matrix = _covariance(_variables("cov", x, y, rowvar), less)
     return _number(matrix) if shape_of(matrix) == (1, 1) else matrix
 
 
-@composed(
-    data=("y",),
-    samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5)})),
-    derivative="of cov, divided by the standard deviations",
-    example="corrcoef([1, 2, 3], [1, 2, 1])[0, 1] == 0",
-)
+@composed(data=("y",), samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5)})))
 def corrcoef(x: Any, /, y: Any = None, rowvar: Any = True) -> Any:
-    """The correlation coefficients of variables: the covariances divided by both standard deviations."""
+    """The correlation coefficients of variables: the covariances divided by both standard deviations.
+
+    derivative: of cov, divided by the standard deviations
+    example: corrcoef([1, 2, 3], [1, 2, 1])[0, 1] == 0
+    """
     matrix = _covariance(_variables("corrcoef", x, y, rowvar), 0.0)
     if shape_of(matrix) == (1, 1):
         matrix = _number(matrix)

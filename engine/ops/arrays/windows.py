@@ -7,8 +7,7 @@ from itertools import product
 from typing import Any
 
 from agrad.engine.core.context import afford
-from agrad.engine.core.dispatch import in_family
-from agrad.engine.core.op import Function
+from agrad.engine.core.dispatch import by_array, in_family
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
@@ -42,41 +41,37 @@ def _prepared(x: Any, sizes: Shape, steps: Shape, gaps: Shape) -> dict[str, Any]
     return {"sizes": sizes, "steps": steps, "gaps": gaps, "shape": shape}
 
 
-def _windows(x: Any, sizes: Shape, steps: Shape, gaps: Shape, shape: Shape) -> Any:
+_ALONG = {"sizes": (2,), "steps": (1,), "gaps": (1,)}
+_BOTH = {"sizes": (2, 1), "steps": (1, 2), "gaps": (2, 1)}
+
+
+@by_array(
+    row,
+    "x; sizes, steps, gaps",
+    units="a -> a",
+    rules={"x": ("", lambda g, out, x, sizes, steps, gaps, shape: overlaid(g, shape, sizes, steps, gaps))},
+    prepare=_prepared,
+    samples=(([1.0, 2.0, 4.0], _ALONG), ([[1.0, 2.0, 4.0], [3.0, -1.0, 0.5], [2.0, 1.5, 5.0]], _BOTH)),
+)
+def windows(x: Any, sizes: Shape, steps: Shape, gaps: Shape, shape: Shape) -> Any:
+    """Windows along the last axes, every so many entries, of entries so far apart; their places come first."""
     axes = tuple(range(-len(sizes), 0))
     spans = tuple(gap * (size - 1) + 1 for size, gap in zip(sizes, gaps, strict=True))
     every: Any = np.lib.stride_tricks.sliding_window_view(np.asarray(x), spans, axes)
     return every[(..., *(slice(None, None, step) for step in (*steps, *gaps)))].copy()
 
 
-def _overlaid(y: Any, shape: Shape, sizes: Shape, steps: Shape, gaps: Shape) -> Any:
+@by_array(
+    row,
+    "y; shape, sizes, steps, gaps",
+    units="a -> a",
+    rules={"y": ("", lambda g, out, y, shape, sizes, steps, gaps: windows(g, sizes, steps, gaps))},
+    samples=(([[1.0, 2.0], [4.0, 3.0]], {"shape": (3,), **_ALONG}),),
+)
+def overlaid(y: Any, shape: Shape, sizes: Shape, steps: Shape, gaps: Shape) -> Any:
+    """Zeros of a shape, to which windows are added at their places: what transposes the taking of windows."""
     made: Any = np.zeros(shape)
     counts = counts_of(shape[len(shape) - len(sizes) :], sizes, steps, gaps)
     for place, along in _entries(counts, sizes, steps, gaps):
         made[(..., *along)] += y[(..., *place)]
     return made
-
-
-_ALONG = {"sizes": (2,), "steps": (1,), "gaps": (1,)}
-_BOTH = {"sizes": (2, 1), "steps": (1, 2), "gaps": (2, 1)}
-
-windows: Function = row(
-    "windows",
-    "x; sizes, steps, gaps",
-    units="a -> a",
-    array=_windows,
-    rules={"x": ("", lambda g, out, x, sizes, steps, gaps, shape: overlaid(g, shape, sizes, steps, gaps))},
-    prepare=_prepared,
-    samples=(([1.0, 2.0, 4.0], _ALONG), ([[1.0, 2.0, 4.0], [3.0, -1.0, 0.5], [2.0, 1.5, 5.0]], _BOTH)),
-    doc="Windows along the last axes, every so many entries, of entries so far apart; their places come first.",
-)
-
-overlaid: Function = row(
-    "overlaid",
-    "y; shape, sizes, steps, gaps",
-    units="a -> a",
-    array=_overlaid,
-    rules={"y": ("", lambda g, out, y, shape, sizes, steps, gaps: windows(g, sizes, steps, gaps))},
-    samples=(([[1.0, 2.0], [4.0, 3.0]], {"shape": (3,), **_ALONG}),),
-    doc="Zeros of a shape, to which windows are added at their places: what transposes the taking of windows.",
-)

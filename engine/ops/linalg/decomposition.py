@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.core.dispatch import in_family, shape_of_any
+from agrad.engine.core.dispatch import by_rule, in_family, shape_of_any
 from agrad.engine.core.op import Domain, Failure, Function, Kink
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import getitem
@@ -122,14 +122,14 @@ eigh_vectors: Function = _eigh(
 
 
 @composed(
-    samples=_SYMMETRIC,
-    kinks=(REPEATED,),
-    domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])"),
-    derivative="of the values V @ diag(g) @ V.T; of the vectors nan where two values are equal",
-    example="eigh([[2, 0], [0, 1]])[0] == [1, 2]",
+    samples=_SYMMETRIC, kinks=(REPEATED,), domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])")
 )
 def eigh(x: Any, /) -> tuple[Any, Any]:
-    """Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x)."""
+    """Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x).
+
+    derivative: of the values V @ diag(g) @ V.T; of the vectors nan where two values are equal
+    example: eigh([[2, 0], [0, 1]])[0] == [1, 2]
+    """
     return eigh_values(x), eigh_vectors(x)
 
 
@@ -185,13 +185,12 @@ _OBLONG = (*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],))
 _svd_row = partial(of_matrix, what="svd", square=False, samples=_OBLONG)
 _VECTORS = Failure(no_derivative="the vectors of equal singular values have none")
 
-svd_values: Function = _svd_row(
-    "svd_values",
-    ("x", lambda g, out, x: matmul(_scaled(svd_left(x), g), svd_right(x))),
-    units="a -> a",
-    array=lambda x: np.linalg.svd(_for_svd(x), compute_uv=False),
-    doc="The singular values of a matrix, in descending order.",
-)
+
+@by_rule(_svd_row, "x", units="a -> a", array=lambda x: np.linalg.svd(_for_svd(x), compute_uv=False))
+def svd_values(g: Any, out: Any, x: Any) -> Any:
+    """The singular values of a matrix, in descending order."""
+    return matmul(_scaled(svd_left(x), g), svd_right(x))
+
 
 svd_left: Function = _svd_row(
     "svd_left",
@@ -212,14 +211,13 @@ svd_right: Function = _svd_row(
 )
 
 
-@composed(
-    samples=_OBLONG,
-    kinks=(REPEATED,),
-    derivative="of the values U @ diag(g) @ Vt; of the vectors nan where two values are equal",
-    example="svd([[2, 0], [0, 1]])[1] == [2, 1]",
-)
+@composed(samples=_OBLONG, kinks=(REPEATED,))
 def svd(x: Any, /) -> tuple[Any, Any, Any]:
-    """U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order."""
+    """U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order.
+
+    derivative: of the values U @ diag(g) @ Vt; of the vectors nan where two values are equal
+    example: svd([[2, 0], [0, 1]])[1] == [2, 1]
+    """
     return svd_left(x), svd_values(x), svd_right(x)
 
 
@@ -276,13 +274,13 @@ qr_r: Function = _qr(
 )
 
 
-@composed(
-    samples=_OBLONG,
-    derivative="as of the solution of d(q @ r) = dx; x must have full rank",
-    example="qr([[2, 0], [0, 1]])[0] @ qr([[2, 0], [0, 1]])[1] == [[2, 0], [0, 1]]",
-)
+@composed(samples=_OBLONG)
 def qr(x: Any, /) -> tuple[Any, Any]:
-    """q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form."""
+    """q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form.
+
+    derivative: as of the solution of d(q @ r) = dx; x must have full rank
+    example: qr([[2, 0], [0, 1]])[0] @ qr([[2, 0], [0, 1]])[1] == [[2, 0], [0, 1]]
+    """
     shape = shape_of_any(x)
     if len(shape) < 2 or shape[-2] >= shape[-1]:
         return qr_q(x), qr_r(x)

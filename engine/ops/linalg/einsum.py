@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agrad.engine.core.context import afford
-from agrad.engine.core.dispatch import in_family
-from agrad.engine.core.op import Function
+from agrad.engine.core.dispatch import by_array, in_family
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import scatter
 from agrad.engine.ops.arrays.shaping import collapse, expand, reshape
@@ -64,15 +63,6 @@ def _prepared(*xs: Any, subscripts: Any) -> dict[str, Any]:
         count = format_number(whole_as_float(products), 3)
         raise AgradError("limit", f'einsum "{subscripts}" would add up {count} products, one by one')
     return {"subscripts": (terms, output, tuple(shapes), sizes)}
-
-
-def _summed(*xs: Any, subscripts: Any) -> Any:
-    terms, output, _, sizes = subscripts
-    if len(xs) == 2 and all(terms) and all(x.dtype.char == "d" for x in xs):  # symbols are objects
-        product = _by_matmul(xs, terms, output, sizes)
-        if product is not None:
-            return product
-    return np.einsum(f"{','.join(terms)}->{output}", *xs, optimize=len(xs) > 2)
 
 
 def _by_matmul(xs: Any, terms: tuple[str, ...], output: str, sizes: dict[str, int]) -> Any:
@@ -140,11 +130,11 @@ def _units(operands: Sequence[Any], attrs: Any) -> str:
     return f"{', '.join(letters)} -> {letters}"
 
 
-sum_of_products: Function = row(
-    "einsum",
+@by_array(
+    row,
     "*xs; subscripts",
+    name="einsum",
     units=_units,
-    array=_summed,
     rules={"xs": ("xs", _rule)},
     prepare=_prepared,
     reach="mixed",
@@ -154,8 +144,15 @@ sum_of_products: Function = row(
         ([[1.0, 2.0], [3.0, 4.0]], {"subscripts": "ii->i"}),
         ([[1.0, 2.0], [3.0, 4.0]], [0.5, 1.5], {"subscripts": "ij,k->"}),
     ),
-    doc="Sums of products of entries, in the notation of indices.",
 )
+def sum_of_products(*xs: Any, subscripts: Any) -> Any:
+    """Sums of products of entries, in the notation of indices."""
+    terms, output, _, sizes = subscripts
+    if len(xs) == 2 and all(terms) and all(x.dtype.char == "d" for x in xs):  # symbols are objects
+        product = _by_matmul(xs, terms, output, sizes)
+        if product is not None:
+            return product
+    return np.einsum(f"{','.join(terms)}->{output}", *xs, optimize=len(xs) > 2)
 
 
 @composed(
@@ -167,10 +164,12 @@ sum_of_products: Function = row(
         ("i,i", [1.0, 2.0], [3.0, 4.0]),
         ("ij,ik,il->jkl", [[1.0, 2.0]], [[3.0]], [[0.5, 1.5]]),
     ),
-    derivative="g and the other operands, summed to the indices of the one",
     data=("operands",),
-    example='einsum("i,i->", [1, 2], [3, 4]) == 11',
 )
 def einsum(subscripts: Any, operands: Any) -> Any:
-    """Sums of products of entries, in the notation of indices: einsum("ij,jk->ik", A, B)."""
+    """Sums of products of entries, in the notation of indices: einsum("ij,jk->ik", A, B).
+
+    derivative: g and the other operands, summed to the indices of the one
+    example: einsum("i,i->", [1, 2], [3, 4]) == 11
+    """
     return sum_of_products(operands if isinstance(operands, tuple) else (operands,), subscripts)

@@ -137,14 +137,13 @@ banded_solution: Function = row(
 )
 
 
-@composed(
-    pure=True,
-    derivative="wrt y: v = the solution with A.T; wrt x: -v[i]*s[j], exactly 0 outside A",
-    example="solve_banded([1, 1], [[0, 1, 1], [2, 2, 2], [1, 1, 0]], [3, 4, 3]) ~= [1, 1, 1]",
-)
+@composed(pure=True)
 def solve_banded(l_and_u: Any, x: Any, y: Any, /) -> Any:
     """The solution s of A @ s = y for a banded A with l diagonals below the main one and u above, l_and_u = [l, u]. The
     rows of x are its diagonals, from the top: A[i, j] is x[u + i - j, j]; entries outside A are not read.
+
+    derivative: wrt y: v = the solution with A.T; wrt x: -v[i]*s[j], exactly 0 outside A
+    example: solve_banded([1, 1], [[0, 1, 1], [2, 2, 2], [1, 1, 0]], [3, 4, 3]) ~= [1, 1, 1]
     """
     counts = wholes_of("solve_banded", "a number of diagonals", l_and_u)
     if len(counts) != 2 or min(counts) < 0:
@@ -183,13 +182,13 @@ expm: Function = of_matrix(
 )
 
 
-@composed(
-    samples=((A, [1.0, 2.0]), (A, [[1.0, 2.0], [0.5, -1.0]], {"lower": True})),
-    derivative="that of solve, in the triangle",
-    example="solve_triangular([[2, 1], [9, 4]], [4, 4]) == [1.5, 1]",
-)
+@composed(samples=((A, [1.0, 2.0]), (A, [[1.0, 2.0], [0.5, -1.0]], {"lower": True})))
 def solve_triangular(x: Any, y: Any, /, lower: Any = False, unit_diagonal: Any = False) -> Any:
-    """The solution of x @ s = y by the upper (or lower) triangle of x alone; the other triangle is not read."""
+    """The solution of x @ s = y by the upper (or lower) triangle of x alone; the other triangle is not read.
+
+    derivative: that of solve, in the triangle
+    example: solve_triangular([[2, 1], [9, 4]], [4, 4]) == [1.5, 1]
+    """
     check_matrix("solve_triangular", shape_of_any(x))
     below = truth_of("solve_triangular", "lower", lower)
     if truth_of("solve_triangular", "unit_diagonal", unit_diagonal):
@@ -198,13 +197,13 @@ def solve_triangular(x: Any, y: Any, /, lower: Any = False, unit_diagonal: Any =
     return solve(tril(x) if below else triu(x), y)
 
 
-@composed(
-    samples=(([[2.0, 0.0], [0.5, 3.0]], [1.0, 2.0]), ([[2.0, 0.5], [0.0, 3.0]], [1.0, 2.0], {"lower": False})),
-    derivative="that of the two triangular solutions",
-    example="cho_solve(cholesky([[4, 2], [2, 3]]), [8, 7]) ~= [1.25, 1.5]",
-)
+@composed(samples=(([[2.0, 0.0], [0.5, 3.0]], [1.0, 2.0]), ([[2.0, 0.5], [0.0, 3.0]], [1.0, 2.0], {"lower": False})))
 def cho_solve(x: Any, y: Any, /, lower: Any = True) -> Any:
-    """The solution of A @ s = y, given the Cholesky factor x of A: A = x @ x.T, or x.T @ x for an upper factor."""
+    """The solution of A @ s = y, given the Cholesky factor x of A: A = x @ x.T, or x.T @ x for an upper factor.
+
+    derivative: that of the two triangular solutions
+    example: cho_solve(cholesky([[4, 2], [2, 3]]), [8, 7]) ~= [1.25, 1.5]
+    """
     check_matrix("cho_solve", shape_of_any(x))
     factor = tril(x) if truth_of("cho_solve", "lower", lower) else swap(triu(x))
     return solve(swap(factor), solve(factor, y))

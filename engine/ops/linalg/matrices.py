@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import afford, current
-from agrad.engine.core.dispatch import in_family, operand, shape_of_any
+from agrad.engine.core.dispatch import by_array, by_rule, in_family, operand, shape_of_any
 from agrad.engine.core.op import Domain, Failure, Function, Kink, Operator, flat
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import opposed
@@ -140,16 +140,9 @@ def _multiply_each(operands: Any, attrs: Any, count: int) -> Any:
     return None
 
 
-def _product(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
-    if x.size > _ALONE or y.size > _ALONE:
-        require_room(_ROOM)
-    return np.matmul(x, y)
-
-
-matmul: Function = row(
-    "matmul",
+@by_array(
+    row,
     units="a, b -> ab",
-    array=_product,
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_fitting,
     samples=(
@@ -166,20 +159,25 @@ matmul: Function = row(
     batched=_multiply_each,
     reach="mixed",
     moves_entries=True,
-    doc="The matrix product x @ y; of two vectors, their inner product.",
-    derivative="wrt x: g @ y.T; wrt y: x.T @ g",
-    example="[[1, 2], [3, 4]] @ [1, 1] == [3, 7]",
 )
+def matmul(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    """The matrix product x @ y; of two vectors, their inner product.
+
+    derivative: wrt x: g @ y.T; wrt y: x.T @ g
+    example: [[1, 2], [3, 4]] @ [1, 1] == [3, 7]
+    """
+    if x.size > _ALONE or y.size > _ALONE:
+        require_room(_ROOM)
+    return np.matmul(x, y)
 
 
-@composed(
-    total=True,
-    samples=((2.0, 3.0), ([1.0, 2.0], [0.5, -1.0]), ([[1.0, 2.0]], [[[1.0], [2.0]], [[0.5], [1.5]]])),
-    derivative="wrt x: g*y; wrt y: g*x",
-    example="dot([1, 2], [3, 4]) == 11",
-)
+@composed(total=True, samples=((2.0, 3.0), ([1.0, 2.0], [0.5, -1.0]), ([[1.0, 2.0]], [[[1.0], [2.0]], [[0.5], [1.5]]])))
 def dot(x: Any, y: Any, /) -> Any:
-    """The inner product of two vectors; the product of matrices and scalars."""
+    """The inner product of two vectors; the product of matrices and scalars.
+
+    derivative: wrt x: g*y; wrt y: g*x
+    example: dot([1, 2], [3, 4]) == 11
+    """
     a, b = shape_of_any(x), shape_of_any(y)
     if not a or not b:
         return mul(x, y)
@@ -191,26 +189,24 @@ def dot(x: Any, y: Any, /) -> Any:
     return reshape(matmul(x, spread), (*a[:-1], *b[:-2], b[-1]))
 
 
-@composed(
-    total=True,
-    samples=(([[1.0, 2.0], [3.0, 4.0]],),),
-    derivative="1 on the diagonal, exactly 0 off it",
-    example="trace([[1, 2], [3, 4]]) == 5",
-)
+@composed(total=True, samples=(([[1.0, 2.0], [3.0, 4.0]],),))
 def trace(x: Any, /) -> Any:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix.
+
+    derivative: 1 on the diagonal, exactly 0 off it
+    example: trace([[1, 2], [3, 4]]) == 5
+    """
     check_matrix("trace", shape_of_any(x), square=False)
     return total(diagonal(x), -1)
 
 
-@composed(
-    total=True,
-    samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5]]), ([1.0, 2.0], [3.0, 4.0])),
-    derivative="wrt x: the sum of g*y over each block; wrt y: of g*x over the blocks",
-    example="kron([1, 2], [1, 10]) == [1, 10, 2, 20]",
-)
+@composed(total=True, samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5]]), ([1.0, 2.0], [3.0, 4.0])))
 def kron(x: Any, y: Any, /) -> Any:
-    """The Kronecker product: each entry of x times the whole of y, side by side."""
+    """The Kronecker product: each entry of x times the whole of y, side by side.
+
+    derivative: wrt x: the sum of g*y over each block; wrt y: of g*x over the blocks
+    example: kron([1, 2], [1, 10]) == [1, 10, 2, 20]
+    """
     a, b = shape_of_any(x), shape_of_any(y)
     axes = max(len(a), len(b))
     a, b = (1,) * (axes - len(a)) + a, (1,) * (axes - len(b)) + b
@@ -305,9 +301,9 @@ def _as_matrices(g: Any) -> Any:
     return g if not shape_of(g) else reshape(g, (*shape_of(g), 1, 1))
 
 
-det: Function = of_matrix(
-    "det",
-    ("x", lambda g, out, x: _as_matrices(g) * minor_form([x])),
+@by_rule(
+    of_matrix,
+    "x",
     units=lambda operands, attrs: f"a -> a^{shape_of(operands[0])[-1]}",
     array=lambda x: np.linalg.det(x),
     entries=expansions.determinant,
@@ -323,10 +319,14 @@ det: Function = of_matrix(
         ),
     ),
     domain=SQUARE,
-    doc="The determinant of a square matrix.",
-    derivative="the matrix of the cofactors, also of a singular matrix",
-    example="det([[1, 2], [3, 4]]) ~= -2",
 )
+def det(g: Any, out: Any, x: Any) -> Any:
+    """The determinant of a square matrix.
+
+    derivative: the matrix of the cofactors, also of a singular matrix
+    example: det([[1, 2], [3, 4]]) ~= -2
+    """
+    return _as_matrices(g) * minor_form([x])
 
 
 def _inverse_or_not(x: Any) -> Any:
@@ -364,25 +364,30 @@ slogdet_sign: Function = _slogdet(
     doc="The sign of the determinant.",
 )
 
-slogdet_log: Function = _slogdet(
-    "slogdet_log",
-    ("x", lambda g, out, x: _as_matrices(g) * swap(inverse_if_any(x))),
+
+@by_rule(
+    _slogdet,
+    "x",
     array=lambda x: np.linalg.slogdet(x)[1],
     unrolled=expansions.log_of_determinant,
     by_factors=lambda factors, turned: factors.log,
-    doc="The logarithm of the absolute determinant; -inf for a singular matrix.",
 )
+def slogdet_log(g: Any, out: Any, x: Any) -> Any:
+    """The logarithm of the absolute determinant; -inf for a singular matrix."""
+    return _as_matrices(g) * swap(inverse_if_any(x))
 
 
 @composed(
     samples=((A,),),
     kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", "slogdet([[1, 2], [2, 4]]) == (0, -inf)"),),
     domain=SQUARE,
-    derivative="of the sign 0; of the logarithm inv(x).T",
-    example="slogdet([[2, 0], [0, 0.5]])[0] == 1",
 )
 def slogdet(x: Any, /) -> tuple[Any, Any]:
-    """The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x)."""
+    """The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x).
+
+    derivative: of the sign 0; of the logarithm inv(x).T
+    example: slogdet([[2, 0], [0, 0.5]])[0] == 1
+    """
     return slogdet_sign(x), slogdet_log(x)
 
 
@@ -391,11 +396,13 @@ def slogdet(x: Any, /) -> tuple[Any, Any]:
     domain=Domain(
         "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
     ),
-    derivative="the sum over the positions of the factor",
-    example="matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]",
 )
 def matrix_power(x: Any, /, n: Any) -> Any:
-    """The square matrix multiplied with itself n times; its inverse, for a negative n."""
+    """The square matrix multiplied with itself n times; its inverse, for a negative n.
+
+    derivative: the sum over the positions of the factor
+    example: matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]
+    """
     check_matrix("matrix_power", shape_of_any(x))
     n = whole(n, "matrix_power: n")
     if n < 0:
@@ -423,13 +430,13 @@ def _last(x: Any, axis: Any) -> Any:
     return x if place == len(shape) - 1 else permute(x, (*(n for n in range(len(shape)) if n != place), place))
 
 
-@composed(
-    samples=(([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]), ([[1.0], [2.0], [3.0]], [[0.5], [-1.0], [2.0]], {"axis": 0})),
-    derivative="wrt x: cross(y, g); wrt y: cross(g, x)",
-    example="cross([1, 0, 0], [0, 1, 0]) == [0, 0, 1]",
-)
+@composed(samples=(([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]), ([[1.0], [2.0], [3.0]], [[0.5], [-1.0], [2.0]], {"axis": 0})))
 def cross(x: Any, y: Any, /, axis: Any = -1) -> Any:
-    """The cross product of vectors with three entries, along the last axis or another."""
+    """The cross product of vectors with three entries, along the last axis or another.
+
+    derivative: wrt x: cross(y, g); wrt y: cross(g, x)
+    example: cross([1, 0, 0], [0, 1, 0]) == [0, 0, 1]
+    """
     x, y = (_last(operand(one), axis) for one in (x, y))
     (x1, x2), (y1, y2) = ([getitem(one, (..., order)) for order in ([1, 2, 0], [2, 0, 1])] for one in (x, y))
     result = sub(mul(x1, y2), mul(x2, y1))

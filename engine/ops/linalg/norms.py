@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, number_of, truth_of
-from agrad.engine.core.dispatch import in_family, shape_of_any
-from agrad.engine.core.op import Function
+from agrad.engine.core.dispatch import by_array, in_family, shape_of_any
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import amax, amin, direction, norm_slope, over_axes, scaled_root, total, widened
@@ -19,20 +18,22 @@ from agrad.engine.values import Shape, describe, format_number, format_shape
 
 _, composed = in_family("reductions", pure=True)
 
-p_norm: Function = over_axes(
-    "p_norm",
+
+@by_array(
+    over_axes,
     what="norm",
     title="Norm",
     units="a -> a",
     more=", p=2.0",
     scalar=lambda x, **_: abs(x),
-    array=lambda x, axis, keepdims, wide, p: scaled_root(x, axis, keepdims, p),
     rules={"x": ("x", lambda g, out, x, axis, p, wide, **_: widened(g, wide) * norm_slope(direction(x, axis, p), p))},
     reach="mixed",
     unrolled=expansions.reduced(expansions.power_sum),
     samples=((2.0,), ([3.0, -4.0],), ([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
-    doc="The p-th root of the sum of the p-th powers of the absolute values, without overflow on the way.",
 )
+def p_norm(x: Any, axis: Any, keepdims: Any, wide: Any, p: Any) -> Any:
+    """The p-th root of the sum of the p-th powers of the absolute values, without overflow on the way."""
+    return scaled_root(x, axis, keepdims, p)
 
 
 def of_vector(x: Any, p: float, axes: Any, keepdims: Any) -> Any:
@@ -78,11 +79,13 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
         ([3.0, -4.0], {"ord": 3}),
     ),
     kinks=(NORM_AT_ZERO,),
-    derivative="x/norm(x); 0 at 0",
-    example="norm([3, 4]) == 5",
 )
 def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    """The length of a vector, or of all entries; ord=1, inf, p; of a matrix 1, 2, inf, "fro", "nuc"."""
+    """The length of a vector, or of all entries; ord=1, inf, p; of a matrix 1, 2, inf, "fro", "nuc".
+
+    derivative: x/norm(x); 0 at 0
+    example: norm([3, 4]) == 5
+    """
     order = getattr(ord, "value", ord)
     shape = shape_of_any(x)
     axes = axes_of("norm", shape, axis, in_order=False)  # the norms of rows and of columns differ

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, axis_of, numbers
-from agrad.engine.core.dispatch import in_family, operand
+from agrad.engine.core.dispatch import by_array, by_rule, in_family, operand
 from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import over_axes, projection, reducing, total, widened
@@ -35,35 +35,45 @@ FAR_OUT = Kink(
 
 # Kinked
 
-relu: Function = row(
-    "relu",
+
+@by_array(
+    row,
     units="a -> a",
     scalar=lambda x: 0.0 if x <= 0.0 else x,
-    array=lambda x: np.maximum(x, 0.0),
     rules={"x": ("x", lambda g, out, x: g)},
     selects={"x": lambda out, x: greater(x, 0.0)},
     kinks=(AT_ZERO,),
     python="0.0 if {0} <= 0.0 else {0}",
     lower=lambda x: (x <= 0.0).choose(0.0, x),
-    doc="x where it is positive, else 0.",
-    derivative="1 for positive x, else exactly 0, also at 0",
-    example="relu([-1, 2]) == [0, 2]",
 )
+def relu(x: Any) -> Any:
+    """x where it is positive, else 0.
 
-leaky_relu: Function = row(
-    "leaky_relu",
+    derivative: 1 for positive x, else exactly 0, also at 0
+    example: relu([-1, 2]) == [0, 2]
+    """
+    return np.maximum(x, 0.0)
+
+
+@by_array(
+    row,
     "x; slope=0.01",
     units="a -> a",
     prepare=numbers("leaky_relu"),
     scalar=lambda x, slope: x if x > 0.0 else slope * x,
-    array=lambda x, slope: np.where(x > 0.0, x, slope * x),
     rules={"x": ("x", lambda g, out, x, slope: g * where(greater(x, 0.0), 1.0, slope))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"slope": 0.2})),
     kinks=(Kink("leaky_relu at 0", "0", "the slope on the left (0.01)", "grad(leaky_relu)(0) == 0.01"),),
-    doc="x where it is positive, else slope*x.",
-    derivative="1 for positive x, else the slope, also at 0",
-    example="leaky_relu([-1, 2]) == [-0.01, 2]",
 )
+def leaky_relu(x: Any, slope: Any) -> Any:
+    """x where it is positive, else slope*x.
+
+    derivative: 1 for positive x, else the slope, also at 0
+    example: leaky_relu([-1, 2]) == [-0.01, 2]
+    """
+    return np.where(x > 0.0, x, slope * x)
+
+
 _AT_ZERO = Kink(
     "elu, selu at 0",
     "0",
@@ -71,50 +81,64 @@ _AT_ZERO = Kink(
     "elu(0) == 0; grad(elu)(0) == 1; grad(grad(elu))(0) == 1",
 )
 
-elu: Function = row(
-    "elu",
+
+@by_array(
+    row,
     "x; alpha=1.0",
     prepare=numbers("elu"),
     scalar=lambda x, alpha: x if x > 0.0 else alpha * math.expm1(x),
-    array=lambda x, alpha: np.where(x > 0.0, x, alpha * np.expm1(x)),
     rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(x)))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"alpha": 0.5})),
     kinks=(_AT_ZERO,),
-    doc="x where it is positive, else alpha*(exp(x) - 1).",
-    derivative="1 for positive x, else alpha*exp(x)",
-    example="elu([0, 2]) == [0, 2]",
 )
+def elu(x: Any, alpha: Any) -> Any:
+    """x where it is positive, else alpha*(exp(x) - 1).
+
+    derivative: 1 for positive x, else alpha*exp(x)
+    example: elu([0, 2]) == [0, 2]
+    """
+    return np.where(x > 0.0, x, alpha * np.expm1(x))
+
 
 # Klambauer et al., Self-normalizing neural networks, 2017.
 _ALPHA = 1.6732632423543772848170429916717
 _SCALE = 1.0507009873554804934193349852946
 
-selu: Function = row(
-    "selu",
+
+@by_array(
+    row,
     scalar=lambda x: _SCALE * (x if x > 0.0 else _ALPHA * math.expm1(x)),
-    array=lambda x: _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x)),
     rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(x)))},
     kinks=(_AT_ZERO,),
-    doc="The scaled elu of self-normalizing networks: 1.0507*elu(x, 1.6733).",
-    derivative="1.0507 for positive x, else 1.7581*exp(x)",
-    example="selu(1) ~= 1.0507009873554805",
 )
+def selu(x: Any) -> Any:
+    """The scaled elu of self-normalizing networks: 1.0507*elu(x, 1.6733).
 
-hardtanh: Function = row(
-    "hardtanh",
+    derivative: 1.0507 for positive x, else 1.7581*exp(x)
+    example: selu(1) ~= 1.0507009873554805
+    """
+    return _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x))
+
+
+@by_array(
+    row,
     "x; lo=-1.0, hi=1.0",
     prepare=numbers("hardtanh"),
     scalar=lambda x, lo, hi: lo if x < lo else hi if x > hi else x,
-    array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     rules={"x": ("x", lambda g, out, x, lo, hi: g)},
     selects={"x": lambda out, x, lo, hi: greater(x, lo) * less(x, hi)},
     samples=((0.5,), ([-1.3, 0.3, 2.1],), ([-1.3, 2.1], {"lo": -2.0, "hi": 2.0})),
     kinks=(Kink("hardtanh at its ends", "the end", "0", "grad(hardtanh)(1) == 0; grad(hardtanh)(-1) == 0"),),
     lower=lambda x, lo, hi: (x < lo).choose(lo, (x > hi).choose(hi, x)),
-    doc="x limited to between lo and hi.",
-    derivative="1 between lo and hi, exactly 0 outside and at both",
-    example="hardtanh([-3, 0.5, 3]) == [-1, 0.5, 1]",
 )
+def hardtanh(x: Any, lo: Any, hi: Any) -> Any:
+    """x limited to between lo and hi.
+
+    derivative: 1 between lo and hi, exactly 0 outside and at both
+    example: hardtanh([-3, 0.5, 3]) == [-1, 0.5, 1]
+    """
+    return np.minimum(np.maximum(x, lo), hi)
+
 
 # Smooth
 
@@ -131,17 +155,21 @@ def _sigmoid_array(x: Any) -> Any:
     return np.where(x >= 0.0, 1.0, t) / (1.0 + t)
 
 
-sigmoid: Function = smooth(
-    "sigmoid",
-    ("x", lambda g, out, x: g * sigmoid_slope(x)),
+@by_rule(
+    smooth,
+    "x",
     scalar=_sigmoid,
     array=_sigmoid_array,
     kinks=(FAR_OUT, FLAT_ENDS),
     fails=Failure(logarithm="logsigmoid"),
-    doc="1/(1 + exp(-x)).",
-    derivative="sigmoid(x)*sigmoid(-x), exact far out too",
-    example="sigmoid(0) == 0.5",
 )
+def sigmoid(g: Any, out: Any, x: Any) -> Any:
+    """1/(1 + exp(-x)).
+
+    derivative: sigmoid(x)*sigmoid(-x), exact far out too
+    example: sigmoid(0) == 0.5
+    """
+    return g * sigmoid_slope(x)
 
 
 def _sigmoid_slope(t: Any) -> Any:
@@ -150,56 +178,67 @@ def _sigmoid_slope(t: Any) -> Any:
 
 
 # A row of its own: the derivative of the product, a difference of two, would cancel near 0.
-sigmoid_slope: Function = smooth(
-    "sigmoid_slope",
-    ("x out", lambda g, out, x: -g * (out * tanh(0.5 * x))),
+@by_rule(
+    smooth,
+    "x out",
     scalar=lambda x: _sigmoid_slope(math.exp(-abs(x))),
     array=lambda x: _sigmoid_slope(np.exp(-np.abs(x))),
     formula=lambda x: x.call("sigmoid") * (-x).call("sigmoid"),
-    doc="sigmoid(x)*sigmoid(-x).",
 )
+def sigmoid_slope(g: Any, out: Any, x: Any) -> Any:
+    """sigmoid(x)*sigmoid(-x)."""
+    return -g * (out * tanh(0.5 * x))
 
-softplus: Function = smooth(
-    "softplus",
-    ("x", lambda g, out, x: g * sigmoid(x)),
+
+@by_rule(
+    smooth,
+    "x",
     scalar=lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))) if x == x else x,
     array=lambda x: np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))),
     kinks=(FAR_OUT,),
-    doc="log(1 + exp(x)), without overflow.",
-    derivative="sigmoid(x)",
-    example="softplus(1000) == 1000",
 )
+def softplus(g: Any, out: Any, x: Any) -> Any:
+    """log(1 + exp(x)), without overflow.
 
-logsigmoid: Function = smooth(
-    "logsigmoid",
-    ("x", lambda g, out, x: g * sigmoid(-x)),
+    derivative: sigmoid(x)
+    example: softplus(1000) == 1000
+    """
+    return g * sigmoid(x)
+
+
+@by_rule(
+    smooth,
+    "x",
     scalar=lambda x: min(x, 0.0) - math.log1p(math.exp(-abs(x))) if x == x else x,
     array=lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))),
-    doc="The logarithm of sigmoid(x), without underflow.",
-    derivative="sigmoid(-x)",
-    example="logsigmoid(-1000) == -1000",
 )
+def logsigmoid(g: Any, out: Any, x: Any) -> Any:
+    """The logarithm of sigmoid(x), without underflow.
 
-silu: Function = smooth(
-    "silu",
-    ("x", lambda g, out, x: g * (sigmoid(x) + x * sigmoid_slope(x))),
-    scalar=lambda x: x * _sigmoid(x),
-    array=lambda x: x * _sigmoid_array(x),
-    doc="x*sigmoid(x), also called swish.",
-    derivative="sigmoid(x) + x*sigmoid(x)*sigmoid(-x)",
-    example="silu(0) == 0",
-)
+    derivative: sigmoid(-x)
+    example: logsigmoid(-1000) == -1000
+    """
+    return g * sigmoid(-x)
 
-gelu: Function = smooth(
-    "gelu",
-    ("x", lambda g, out, x: g * (ndtr(x) + x * normal_density(x))),
-    scalar=lambda x: x * ndtr(x),
-    array=lambda x: x * ndtr(x),
-    lower=lambda x: x * lower_ndtr(x),
-    doc="x times the probability that a standard normal number is below x.",
-    derivative="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
-    example="gelu(0) == 0",
-)
+
+@by_rule(smooth, "x", scalar=lambda x: x * _sigmoid(x), array=lambda x: x * _sigmoid_array(x))
+def silu(g: Any, out: Any, x: Any) -> Any:
+    """x*sigmoid(x), also called swish.
+
+    derivative: sigmoid(x) + x*sigmoid(x)*sigmoid(-x)
+    example: silu(0) == 0
+    """
+    return g * (sigmoid(x) + x * sigmoid_slope(x))
+
+
+@by_rule(smooth, "x", scalar=lambda x: x * ndtr(x), array=lambda x: x * ndtr(x), lower=lambda x: x * lower_ndtr(x))
+def gelu(g: Any, out: Any, x: Any) -> Any:
+    """x times the probability that a standard normal number is below x.
+
+    derivative: ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)
+    example: gelu(0) == 0
+    """
+    return g * (ndtr(x) + x * normal_density(x))
 
 
 def _lower_logaddexp(x: Any, y: Any) -> Any:
@@ -208,20 +247,24 @@ def _lower_logaddexp(x: Any, y: Any) -> Any:
     return (x == y).choose(x + LN2, larger + (-abs(x - y)).call("exp").call("log1p"))
 
 
-logaddexp: Function = row(
-    "logaddexp",
+@by_array(
+    row,
     scalar=lambda x, y: x + LN2 if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))),
-    array=lambda x, y: np.logaddexp(x, y),
     rules={
         "x": ("x y", lambda g, out, x, y: g * sigmoid(x - y)),
         "y": ("x y", lambda g, out, x, y: g * sigmoid(y - x)),
     },
     kinks=(FAR_OUT,),
     lower=_lower_logaddexp,
-    doc="log(exp(x) + exp(y)), without overflow.",
-    derivative="wrt x: sigmoid(x - y); wrt y: sigmoid(y - x)",
-    example="logaddexp(1000, -1000) == 1000",
 )
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)), without overflow.
+
+    derivative: wrt x: sigmoid(x - y); wrt y: sigmoid(y - x)
+    example: logaddexp(1000, -1000) == 1000
+    """
+    return np.logaddexp(x, y)
+
 
 # Along an axis
 
@@ -242,17 +285,6 @@ def _log_total(apart: Any, axis: Shape) -> Any:
     np.putmask(others, is_top, 0.0)
     more = np.count_nonzero(is_top, axis=axis, keepdims=True) - 1.0
     return np.log1p(np.sum(others, axis=axis, keepdims=True) + more)
-
-
-def _softmax(x: Any, axis: Shape) -> Any:
-    t = np.exp(_peak(x, axis)[1])
-    t /= np.sum(t, axis=axis, keepdims=True)
-    return t
-
-
-def _log_softmax(x: Any, axis: Shape) -> Any:
-    apart = _peak(x, axis)[1]
-    return apart - _log_total(apart, axis)
 
 
 def _masked_wholly(x: Any, *others: Any) -> tuple[str, str] | None:
@@ -276,52 +308,62 @@ _sharing = partial(
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
 )
 
-softmax: Function = _sharing(
-    "softmax",
+
+@by_array(
+    _sharing,
     scalar=lambda x, axis: 1.0 if x == x else x,
-    array=_softmax,
     rules={"x": ("out", lambda g, out, x, axis: projection(g * out, out, 1.0, axis))},
     prepare=partial(_along, "softmax"),
     unrolled=expansions.along(expansions.shares),
     kinks=(FAR_OUT,),
     fails=Failure(logarithm="log_softmax", undefined=_masked_wholly),
-    doc="exp(x) divided by its sum along an axis: positive, with sum 1.",
-    derivative="s*(g - sum(g*s)) with s = softmax(x)",
-    example="softmax([0, 0]) == [0.5, 0.5]",
 )
+def softmax(x: Any, axis: Shape) -> Any:
+    """exp(x) divided by its sum along an axis: positive, with sum 1.
 
-log_softmax: Function = _sharing(
-    "log_softmax",
+    derivative: s*(g - sum(g*s)) with s = softmax(x)
+    example: softmax([0, 0]) == [0.5, 0.5]
+    """
+    t = np.exp(_peak(x, axis)[1])
+    t /= np.sum(t, axis=axis, keepdims=True)
+    return t
+
+
+@by_array(
+    _sharing,
     scalar=lambda x, axis: 0.0 if x == x else x,
-    array=_log_softmax,
     rules={"x": ("x", lambda g, out, x, axis: projection(g, softmax(x, axis), 1.0, axis))},
     prepare=partial(_along, "log_softmax"),
     unrolled=expansions.along(expansions.log_shares),
     fails=Failure(undefined=_masked_wholly),
-    doc="The logarithm of softmax, without underflow.",
-    derivative="g - softmax(x)*sum(g)",
-    example="log_softmax([1000, 0]) == [0, -1000]",
 )
+def log_softmax(x: Any, axis: Shape) -> Any:
+    """The logarithm of softmax, without underflow.
 
-
-def _logsumexp(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    top, apart = _peak(x, axis)
-    value = np.where(np.isfinite(top), top + _log_total(apart, axis), top)
-    return value if keepdims else np.squeeze(value, axis)
+    derivative: g - softmax(x)*sum(g)
+    example: log_softmax([1000, 0]) == [0, -1000]
+    """
+    apart = _peak(x, axis)[1]
+    return apart - _log_total(apart, axis)
 
 
 _LOGSUMEXP = (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True}))
 
-logsumexp_alone: Function = over_axes(
-    "logsumexp",
-    array=_logsumexp,
+
+@by_array(
+    over_axes,
+    name="logsumexp",
     rules={"x": ("x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * softmax(x, axis))},
     reach="mixed",
     unrolled=expansions.reduced(expansions.log_total),
     samples=_LOGSUMEXP,
     kinks=(FAR_OUT,),
-    doc="log(sum(exp(x))), of all entries or along an axis, without overflow.",
 )
+def logsumexp_alone(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    """log(sum(exp(x))), of all entries or along an axis, without overflow."""
+    top, apart = _peak(x, axis)
+    value = np.where(np.isfinite(top), top + _log_total(apart, axis), top)
+    return value if keepdims else np.squeeze(value, axis)
 
 
 def _weighted(x: Any, b: Any, axis: Shape) -> tuple[Any, Any, Any]:
@@ -332,17 +374,6 @@ def _weighted(x: Any, b: Any, axis: Shape) -> tuple[Any, Any, Any]:
     return top, t, np.sum(np.where(b == 0.0, 0.0, b * t), axis=axis, keepdims=True)
 
 
-def _weighted_logsumexp(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    top, _, whole = _weighted(x, b, axis)
-    value = np.log(whole) + top
-    return value if keepdims else np.squeeze(value, axis)
-
-
-def _weighted_share(x: Any, b: Any, axis: Shape) -> Any:
-    _, t, whole = _weighted(x, b, axis)
-    return t / np.where(whole < 0.0, np.nan, whole)
-
-
 def _by_exponent(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
     share = weighted_share(x, b, axis)
     # masked only where it is not finite: elsewhere the mixed derivative at b = 0 is that of the share
@@ -350,24 +381,26 @@ def _by_exponent(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, 
     return widened(g, wide) * where(ignored, 0.0, b * share)
 
 
-weighted_share: Function = row(
-    "weighted_share",
+@by_array(
+    row,
     "x, b; axis",
     units="1, a -> 1/a",
-    array=_weighted_share,
     rules={
         "x": ("out b", lambda g, out, x, b, axis: projection(g * out, b * out, 1.0, axis)),
         "b": ("out", lambda g, out, x, b, axis: -out * total(g * out, axis, True)),
     },
     reach="mixed",
     samples=(([1.0, 3.0, 2.0], [1.0, -0.5, 2.0], {"axis": (0,)}),),
-    doc="exp(x)/sum(b*exp(x)) along axes.",
 )
+def weighted_share(x: Any, b: Any, axis: Shape) -> Any:
+    """exp(x)/sum(b*exp(x)) along axes."""
+    _, t, whole = _weighted(x, b, axis)
+    return t / np.where(whole < 0.0, np.nan, whole)
 
-weighted_logsumexp: Function = row(
-    "weighted_logsumexp",
+
+@by_array(
+    row,
     "x, b; axis=None, keepdims=False",
-    array=_weighted_logsumexp,
     rules={
         "x": ("x b", _by_exponent),
         "b": ("x b", lambda g, out, x, b, axis, keepdims, wide: widened(g, wide) * weighted_share(x, b, axis)),
@@ -377,8 +410,12 @@ weighted_logsumexp: Function = row(
         ([1.0, 3.0, 2.0], [1.0, -0.5, 2.0]),
         ([[1.0, 2.0], [4.0, 3.0]], [[0.5, 2.0], [3.0, 0.0]], {"axis": 0, "keepdims": True}),
     ),
-    doc="log(sum(b*exp(x))) of x and b of the same shape.",
 )
+def weighted_logsumexp(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    """log(sum(b*exp(x))) of x and b of the same shape."""
+    top, _, whole = _weighted(x, b, axis)
+    value = np.log(whole) + top
+    return value if keepdims else np.squeeze(value, axis)
 
 
 @composed(
@@ -387,12 +424,13 @@ weighted_logsumexp: Function = row(
     data=("b",),
     pure=True,
     samples=(*_LOGSUMEXP, ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "b": [0.5, 2.0]})),
-    derivative="softmax(x); with b, and s the result, b*exp(x - s), and wrt b exp(x - s)",
-    example="logsumexp([1000, 0]) == 1000 and logsumexp([0, 0], b=[3, -2]) == 0",
 )
 def logsumexp(x: Any, /, axis: Any = None, keepdims: Any = False, b: Any = None) -> Any:
     """log(sum(exp(x))), or log(sum(b*exp(x))), of all entries or along an axis, without overflow; nan where that sum is
     negative.
+
+    derivative: softmax(x); with b, and s the result, b*exp(x - s), and wrt b exp(x - s)
+    example: logsumexp([1000, 0]) == 1000 and logsumexp([0, 0], b=[3, -2]) == 0
     """
     if b is None:
         return logsumexp_alone(x, axis=axis, keepdims=keepdims)

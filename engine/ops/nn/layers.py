@@ -19,15 +19,13 @@ from agrad.engine.values import format_number, format_shape, shape_of, whole
 _, composed = in_family("learning")
 
 
-@composed(
-    data=("bias",),
-    total=True,
-    samples=(([[1.0, 2.0]], [[0.5, -1.0], [2.0, 0.25]]),),
-    derivative="wrt x: g @ weight; wrt weight: g.T @ x; wrt bias: the sum of g over the rows",
-    example="linear([1, 2], [[3, 4]], [5]) == [16]",
-)
+@composed(data=("bias",), total=True, samples=(([[1.0, 2.0]], [[0.5, -1.0], [2.0, 0.25]]),))
 def linear(x: Any, weight: Any, /, bias: Any = None) -> Any:
-    """x @ weight.T + bias: weight has a row for each output."""
+    """x @ weight.T + bias: weight has a row for each output.
+
+    derivative: wrt x: g @ weight; wrt weight: g.T @ x; wrt bias: the sum of g over the rows
+    example: linear([1, 2], [[3, 4]], [5]) == [16]
+    """
     x, weight = operand(x), operand(weight)
     inputs, shape = shape_of(x), shape_of(weight)
     if len(shape) != 2 or inputs[-1:] != shape[1:]:
@@ -47,12 +45,13 @@ def rate_of(name: str, p: Any) -> float:
     return rate
 
 
-@composed(
-    derivative="0 where the entry is dropped, 1/(1 - p) elsewhere",
-    example="dropout([1, 2], training=False) == [1, 2]",
-)
+@composed()
 def dropout(x: Any, /, p: Any = 0.5, training: Any = True) -> Any:
-    """In training, each entry is 0 with probability p, and x/(1 - p) otherwise; else x itself."""
+    """In training, each entry is 0 with probability p, and x/(1 - p) otherwise; else x itself.
+
+    derivative: 0 where the entry is dropped, 1/(1 - p) elsewhere
+    example: dropout([1, 2], training=False) == [1, 2]
+    """
     x, rate = operand(x), rate_of("dropout", p)
     if not truth_of("dropout", "training", training) or rate == 0.0:
         return x
@@ -67,11 +66,13 @@ def dropout(x: Any, /, p: Any = 0.5, training: Any = True) -> Any:
     data=("weight", "bias"),
     pure=True,
     samples=(([[1.0, 2.0, 4.0]], {"normalized_shape": 3}),),
-    derivative="wrt x: that of the formula",
-    example="layer_norm([1, 3], 2, eps=0) == [-1, 1]",
 )
 def layer_norm(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> Any:
-    """(x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times weight plus bias."""
+    """(x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times weight plus bias.
+
+    derivative: wrt x: that of the formula
+    example: layer_norm([1, 3], 2, eps=0) == [-1, 1]
+    """
     x, lengths = operand(x), wholes_of("layer_norm", "a length", normalized_shape)
     shape = shape_of(x)
     if not lengths or shape[-len(lengths) :] != lengths:
@@ -85,13 +86,13 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) 
     return scaled if bias is None else add(scaled, bias)
 
 
-@composed(
-    pure=True,
-    derivative="wrt weight: the sum of g for each row; wrt x: none",
-    example="embedding([1, 0], [[2, 3], [4, 5]]) == [[4, 5], [2, 3]]",
-)
+@composed(pure=True)
 def embedding(x: Any, weight: Any, /, padding_idx: Any = None) -> Any:
-    """The row of weight at each of the whole numbers x. padding_idx: a row that has no gradient."""
+    """The row of weight at each of the whole numbers x. padding_idx: a row that has no gradient.
+
+    derivative: wrt weight: the sum of g for each row; wrt x: none
+    example: embedding([1, 0], [[2, 3], [4, 5]]) == [[4, 5], [2, 3]]
+    """
     x, weight = operand(x), operand(weight)
     count = shape_of(weight)[0] if shape_of(weight) else 0
     check_places("embedding", "row", x, count)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.dispatch import in_family, operand
+from agrad.engine.core.dispatch import by_array, in_family, operand
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import Domain, Function, Kink, onward
 from agrad.engine.core.tensor import Tensor
@@ -41,11 +41,6 @@ def reduced(name: str, losses: Any, reduction: Any) -> Any:
     return ways[reduction](losses)
 
 
-def _squares(x: Any, y: Any, factor: float, shapes: tuple[Shape, Shape]) -> Any:
-    apart = np.asarray(x - y)
-    return np.add.reduce(np.multiply(apart, apart, out=apart), axis=None) * factor
-
-
 def _weighed(x: Any, y: Any, mean: bool) -> dict[str, Any]:
     shapes = shape_of(x), shape_of(y)
     entries = size_of(broadcast(*shapes))
@@ -60,47 +55,47 @@ def _squares_rule(which: int) -> Function:
 
 
 # A separate row, since most training steps use it: it needs half the arrays of mean(square(x - y)).
-squared_error: Function = row(
-    "squared_error",
+@by_array(
+    row,
     "x, y; mean",
     units="a, a -> a^2",
     title="MseLoss",
     scalar=lambda x, y, factor, shapes: (x - y) * (x - y) * factor,
-    array=_squares,
     rules={"x": ("x y", _squares_rule(0)), "y": ("x y", _squares_rule(1))},
     prepare=_weighed,
     reach="mixed",
     samples=((1.5, -0.5, {"mean": True}), ([1.0, 2.0], 0.5, {"mean": False}), ([1.0, 2.0], [0.5, 4.0], {"mean": True})),
     moves_entries=True,
-    doc="The sum, or the mean, of (x - y)**2.",
 )
+def squared_error(x: Any, y: Any, factor: float, shapes: tuple[Shape, Shape]) -> Any:
+    """The sum, or the mean, of (x - y)**2."""
+    apart = np.asarray(x - y)
+    return np.add.reduce(np.multiply(apart, apart, out=apart), axis=None) * factor
+
 
 _PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"reduction": "sum"}))
 
 
-@composed(
-    total=True,
-    samples=_PAIRS,
-    derivative="wrt x: 2*(x - y)/n; wrt y: -2*(x - y)/n",
-    example="mse_loss([1, 2], [1, 4]) == 2",
-)
+@composed(total=True, samples=_PAIRS)
 def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
-    """The mean squared error, mean((x - y)**2)."""
+    """The mean squared error, mean((x - y)**2).
+
+    derivative: wrt x: 2*(x - y)/n; wrt y: -2*(x - y)/n
+    example: mse_loss([1, 2], [1, 4]) == 2
+    """
     x, y = _pair("mse_loss", x, y)
     if isinstance(reduction, str) and reduction in ("mean", "sum"):
         return squared_error(x, y, reduction == "mean")
     return reduced("mse_loss", square(sub(x, y)), reduction)
 
 
-@composed(
-    total=True,
-    samples=_PAIRS,
-    kinks=(Kink("l1_loss where x == y", "0", "0", "grad(l1_loss)(2, 2) == 0"),),
-    derivative="wrt x: sign(x - y)/n, 0 where they are equal; wrt y: the negative of it",
-    example="l1_loss([1, 2], [1, 4]) == 1",
-)
+@composed(total=True, samples=_PAIRS, kinks=(Kink("l1_loss where x == y", "0", "0", "grad(l1_loss)(2, 2) == 0"),))
 def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
-    """The mean absolute error, mean(abs(x - y))."""
+    """The mean absolute error, mean(abs(x - y)).
+
+    derivative: wrt x: sign(x - y)/n, 0 where they are equal; wrt y: the negative of it
+    example: l1_loss([1, 2], [1, 4]) == 1
+    """
     x, y = _pair("l1_loss", x, y)
     return reduced("l1_loss", absolute(sub(x, y)), reduction)
 
@@ -109,11 +104,13 @@ def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     total=True,
     samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
     kinks=(Kink("huber_loss at delta", "", "delta", "grad(huber_loss)(1, 0) == 1; grad(huber_loss)(3, 0, 3) == 3"),),
-    derivative="wrt x: (x - y)/n, at most delta/n in size; wrt y: the negative of it",
-    example="huber_loss([0, 3], [0, 0]) == 1.25",
 )
 def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> Any:
-    """Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it."""
+    """Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.
+
+    derivative: wrt x: (x - y)/n, at most delta/n in size; wrt y: the negative of it
+    example: huber_loss([0, 3], [0, 0]) == 1.25
+    """
     x, y = _pair("huber_loss", x, y)
     apart, delta = sub(x, y), number_of("huber_loss", "delta", delta)
     size = absolute(apart)
@@ -122,15 +119,16 @@ def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> 
     return reduced("huber_loss", losses, reduction)
 
 
-probability: Function = row(
-    "probability",
+@by_array(
+    row,
     scalar=lambda x: x if 0.0 <= x <= 1.0 else math.nan,
-    array=lambda x: np.where((x < 0.0) | (x > 1.0), math.nan, x),
     rules={"x": ("", onward)},
     samples=((0.5,), ([0.3, 0.8],)),
     formula=lambda x: x,
-    doc="x, and nan outside 0 to 1.",
 )
+def probability(x: Any) -> Any:
+    """x, and nan outside 0 to 1."""
+    return np.where((x < 0.0) | (x > 1.0), math.nan, x)
 
 
 @composed(
@@ -145,13 +143,14 @@ probability: Function = row(
         ),
     ),
     domain=Domain("x from 0 to 1", "binary_cross_entropy(0.1, 1)", "binary_cross_entropy(-0.1, 1)"),
-    derivative="wrt x: (x - y)/(x*(1 - x))/n",
-    example="binary_cross_entropy(0.5, 1) ~= log(2)",
 )
 def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None) -> Any:
     """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y, times a weight.
 
     It is nan for x outside 0 to 1.
+
+    derivative: wrt x: (x - y)/(x*(1 - x))/n
+    example: binary_cross_entropy(0.5, 1) ~= log(2)
     """
     x, y = _pair("binary_cross_entropy", x, y)
     x = probability(x)
@@ -160,16 +159,16 @@ def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any
 
 
 @composed(
-    data=("weight", "pos_weight"),
-    total=True,
-    samples=((0.3, 1.0), ([-0.3, 2.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
-    derivative="wrt x: (sigmoid(x) - y)/n",
-    example="binary_cross_entropy_with_logits(0, 1) ~= log(2)",
+    data=("weight", "pos_weight"), total=True, samples=((0.3, 1.0), ([-0.3, 2.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9]))
 )
 def binary_cross_entropy_with_logits(
     x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None, pos_weight: Any = None
 ) -> Any:
-    """binary_cross_entropy of logits x, without overflow. pos_weight: a weight of what y has a share in."""
+    """binary_cross_entropy of logits x, without overflow. pos_weight: a weight of what y has a share in.
+
+    derivative: wrt x: (sigmoid(x) - y)/n
+    example: binary_cross_entropy_with_logits(0, 1) ~= log(2)
+    """
     x, y = _pair("binary_cross_entropy_with_logits", x, y)
     is_above = greater(x, 0.0)  # softplus(x) - x*y would cancel there
     losses = add(softplus(where(is_above, neg(x), x)), mul(sub(is_above, y), x))
@@ -179,11 +178,7 @@ def binary_cross_entropy_with_logits(
     return reduced("binary_cross_entropy_with_logits", losses, reduction)
 
 
-@composed(
-    samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),),
-    derivative="wrt x: (softmax(x) - the target as probabilities)/n",
-    example="cross_entropy([[0, 0]], [1]) ~= log(2)",
-)
+@composed(samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),))
 def cross_entropy(
     x: Any,
     target: Any,
@@ -196,6 +191,9 @@ def cross_entropy(
     """The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities. weight: one
     number a class; the mean is weighted. label_smoothing: how much of a target all classes share. Rows whose target
     is ignore_index are left out.
+
+    derivative: wrt x: (softmax(x) - the target as probabilities)/n
+    example: cross_entropy([[0, 0]], [1]) ~= log(2)
     """
     smoothing = number_of("cross_entropy", "label_smoothing", label_smoothing)
     x, target, beside = _rows("cross_entropy", x, target)
@@ -278,13 +276,13 @@ def _weighted(name: str, logs: Any, target: Any, options: tuple[float, Any, Any]
     return mul(total(losses), 1.0 / number if number else math.nan)
 
 
-@composed(
-    derivative="wrt x: -1/n at the target, else 0",
-    example="nll_loss([[-1, -2]], [1]) == 2",
-)
+@composed()
 def nll_loss(x: Any, target: Any, /, reduction: Any = "mean", weight: Any = None, ignore_index: Any = -100) -> Any:
     """The mean of -x at the target, the number of a class for each row of x: of log_softmax, it is cross_entropy, with
     the same weight and ignore_index.
+
+    derivative: wrt x: -1/n at the target, else 0
+    example: nll_loss([[-1, -2]], [1]) == 2
     """
     x, target, beside = _rows("nll_loss", x, target)
     shape, given = shape_of(x), shape_of(target)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from agrad.engine.core.dispatch import in_family
+from agrad.engine.core.dispatch import by_array, in_family
 from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, flat, onward
 from agrad.lazy import rare
 
@@ -166,14 +166,12 @@ remainder: Function = division(
 )
 
 
-@composed(
-    alone=remainder,
-    total=True,
-    kinks=(),
-    example="mod(-5, 3) == 1",
-)
+@composed(alone=remainder, total=True, kinks=())
 def mod(x: Any, y: Any, /) -> Any:
-    """The remainder x % y, with the sign of y: another name of remainder."""
+    """The remainder x % y, with the sign of y: another name of remainder.
+
+    example: mod(-5, 3) == 1
+    """
     return remainder(x, y)
 
 
@@ -195,11 +193,6 @@ def _pow_by_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
     return OPS["where"].call(at_zero, 0.0, g * (out * OPS["log"].call(x)))
 
 
-def _power(x: Any, y: Any) -> Any:
-    """x**y on arrays. numpy's squares are these products, bit for bit, in twice the time."""
-    return x * x if type(y) is float and y == 2.0 else x**y
-
-
 def _units(operands: Sequence[Any], attrs: Any) -> str:
     """By a constant exponent; a base with an exponent that is computed, or of several entries, has no unit."""
     exponent = operands[1]
@@ -208,11 +201,11 @@ def _units(operands: Sequence[Any], attrs: Any) -> str:
     return f"a, 1 -> a^{rare.fractions.Fraction(exponent).limit_denominator(1000)}"
 
 
-power: Function = row(
-    "pow",
+@by_array(
+    row,
+    name="pow",
     units=_units,
     scalar=math.pow,
-    array=_power,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},
     samples=((1.5, -2.0), (2.0, 0.0), ([1.0, 2.0], 3.0), (2.0, [3.0, -1.0]), ([1.5, 2.5], [2.0, 0.5])),
     kinks=(
@@ -239,7 +232,12 @@ power: Function = row(
     domain=Domain("x > 0; x = 0 with y >= 0; x < 0 with a whole y", "0**0 + (-2)**3", "(-2)**0.5"),
     operator=Operator("**", 4, "pow", is_right=True),
     identities=(Identity("y", 1.0),),
-    doc="The power x**y; nan for a negative x and a y that is not whole.",
-    derivative="wrt x: y*x**(y-1), 0 where y is 0; wrt y: x**y*log(x), 0 where x is 0 and y >= 0",
-    example="2**10 == 1024",
 )
+def power(x: Any, y: Any) -> Any:
+    """The power x**y; nan for a negative x and a y that is not whole.
+
+    derivative: wrt x: y*x**(y-1), 0 where y is 0; wrt y: x**y*log(x), 0 where x is 0 and y >= 0
+    example: 2**10 == 1024
+    """
+    # x**y on arrays. numpy's squares are these products, bit for bit, in twice the time.
+    return x * x if type(y) is float and y == 2.0 else x**y

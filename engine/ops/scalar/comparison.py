@@ -6,7 +6,7 @@ import math
 import operator
 from typing import Any
 
-from agrad.engine.core.dispatch import in_family
+from agrad.engine.core.dispatch import by_array, in_family
 from agrad.engine.core.op import Function, Kink, Operator
 from agrad.engine.values import as_mask, np, put_together, shape_of
 
@@ -57,13 +57,12 @@ def _with_masks(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     return (c, *(as_mask(np.full(shape, x)) if type(x) is bool else x for x in choices))
 
 
-where: Function = row(
-    "where",
+@by_array(
+    row,
     "c, x, y",
     units="-, a, a -> a",
     adapt=_with_masks,
     scalar=lambda c, x, y: x if c else y,
-    array=lambda c, x, y: put_together(np.where(c, x, y), x, y),
     rules={"x": ("c", lambda g, out, c, x, y: g), "y": ("c", lambda g, out, c, x, y: g)},
     selects={
         "x": lambda out, c, x, y: c != 0.0 if type(c).__name__ == "ndarray" else not_equal(c, 0.0),
@@ -82,10 +81,14 @@ where: Function = row(
     python="{1} if {0} else {2}",
     lower=lambda c, x, y: (c != 0.0).choose(x, y),
     formula=lambda c, x, y: c.choose(x, y),
-    doc="x where c is true (not 0), else y.",
-    derivative="wrt x: 1 where c is true, else exactly 0; wrt y: the other way round",
-    example="where(2 > 1, 10, 20) == 10",
 )
+def where(c: Any, x: Any, y: Any) -> Any:
+    """x where c is true (not 0), else y.
+
+    derivative: wrt x: 1 where c is true, else exactly 0; wrt y: the other way round
+    example: where(2 > 1, 10, 20) == 10
+    """
+    return put_together(np.where(c, x, y), x, y)
 
 
 def _share(g: Any, out: Any, x: Any, y: Any) -> Any:
@@ -141,11 +144,13 @@ minimum: Function = _extreme(
     (_not_greater, _not_less),
     "[1, 3]",
 )
-limit: Function = row(
-    "clip",
+
+
+@by_array(
+    row,
+    name="clip",
     units="a, a, a -> a",
     scalar=lambda x, lo, hi: _smaller(_larger(x, lo), hi),
-    array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     rules={name: ("x lo hi", lambda g, out, x, lo, hi: g) for name in ("x", "lo", "hi")},
     selects={
         "x": lambda out, x, lo, hi: greater_equal(x, lo) * less_equal(x, hi),
@@ -153,8 +158,10 @@ limit: Function = row(
         "hi": lambda out, x, lo, hi: maximum(greater(x, hi) * less_equal(lo, hi), greater(lo, hi)),
     },
     samples=((0.5, 0.0, 1.0), ([-1.0, 0.5, 2.0], 0.0, 1.0), (3.0, [0.5, 4.0], [1.0, 5.0])),
-    doc="x limited to between lo and hi.",
 )
+def limit(x: Any, lo: Any, hi: Any) -> Any:
+    """x limited to between lo and hi."""
+    return np.minimum(np.maximum(x, lo), hi)
 
 
 @composed(
@@ -168,12 +175,14 @@ limit: Function = row(
             "clip(0, 0, 1) == 0; grad(clip)(0, 0, 1) == 1; grad(clip)(1, 0, 1) == 1",
         ),
     ),
-    derivative="wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x",
     data=("lo", "hi"),
-    example="clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]",
 )
 def clip(x: Any, /, lo: Any = None, hi: Any = None) -> Any:
-    """x limited to between lo and hi; hi wins where lo is above it. Either may be left out."""
+    """x limited to between lo and hi; hi wins where lo is above it. Either may be left out.
+
+    derivative: wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x
+    example: clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]
+    """
     return limit(x, -math.inf if lo is None else lo, math.inf if hi is None else hi)
 
 

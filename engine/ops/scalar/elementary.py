@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import small
-from agrad.engine.core.dispatch import in_family
+from agrad.engine.core.dispatch import by_array, by_rule, in_family
 from agrad.engine.core.op import OPS, Domain, Failure, Function, Kink, Remedy, flat, onward
 from agrad.engine.ops.scalar.arithmetic import JUMPS, QUOTIENT_BY_ZERO, div, division
 from agrad.engine.values import np
@@ -74,45 +74,51 @@ def elementary(name: str, rule: tuple[str, Function], *, array: str | Function =
 
 # Exponentials and logarithms
 
-exp: Function = elementary(
-    "exp",
-    ("out", lambda g, out, x: g * out),
-    fails=Failure(NOT_HUGE),
-    doc="The exponential e**x.",
-    derivative="exp(x)",
-    example="exp(0) == 1",
-)
 
-exp2: Function = elementary(
-    "exp2",
-    ("out", lambda g, out, x: (g * LN2) * out),
-    formula=lambda x: 2.0**x,
-    doc="The power 2**x.",
-    derivative="2**x*log(2)",
-    example="exp2(3) == 8",
-)
+@by_rule(elementary, "out", fails=Failure(NOT_HUGE))
+def exp(g: Any, out: Any, x: Any) -> Any:
+    """The exponential e**x.
 
-expm1: Function = elementary(
-    "expm1",
-    ("x", lambda g, out, x: g * exp(x)),
-    fails=Failure(NOT_HUGE),
-    doc="exp(x) - 1, exact also for small x.",
-    derivative="exp(x)",
-    example="expm1(1e-20) == 1e-20",
-)
+    derivative: exp(x)
+    example: exp(0) == 1
+    """
+    return g * out
+
+
+@by_rule(elementary, "out", formula=lambda x: 2.0**x)
+def exp2(g: Any, out: Any, x: Any) -> Any:
+    """The power 2**x.
+
+    derivative: 2**x*log(2)
+    example: exp2(3) == 8
+    """
+    return (g * LN2) * out
+
+
+@by_rule(elementary, "x", fails=Failure(NOT_HUGE))
+def expm1(g: Any, out: Any, x: Any) -> Any:
+    """exp(x) - 1, exact also for small x.
+
+    derivative: exp(x)
+    example: expm1(1e-20) == 1e-20
+    """
+    return g * exp(x)
+
 
 # 1/x on the domain of the logarithm: the derivative of log(-1), which is nan, is nan as well.
-inverse_of_positive: Function = elementary(
-    "inverse_of_positive",
-    ("out", lambda g, out, x: -g * (out * out)),
+@by_rule(
+    elementary,
+    "out",
     units="a -> 1/a",
     scalar=lambda x: 1.0 / x if x >= 0.0 else math.nan,
     array=lambda x: np.where(x < 0.0, np.nan, 1.0 / x),
     samples=((0.5,), ([0.3, 2.1],)),
     python="1.0/{0} if {0} >= 0.0 else nan",
     formula=lambda x: 1.0 / x,
-    doc="1/x, nan for negative x.",
 )
+def inverse_of_positive(g: Any, out: Any, x: Any) -> Any:
+    """1/x, nan for negative x."""
+    return -g * (out * out)
 
 
 log: Function = elementary(
@@ -132,11 +138,13 @@ log: Function = elementary(
     data=("base",),
     total=True,
     samples=((0.5,), ([0.3, 2.0],), (0.5, {"base": 3.0}), ([0.3, 2.0], {"base": 10.0})),
-    derivative="1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0",
-    example="log(e) == 1 and log(1000, 10) == 3",
 )
 def log_to_base(x: Any, /, base: Any = None) -> Any:
-    """The natural logarithm, or that to a base; -inf at 0, nan below."""
+    """The natural logarithm, or that to a base; -inf at 0, nan below.
+
+    derivative: 1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0
+    example: log(e) == 1 and log(1000, 10) == 3
+    """
     if base is None:
         return log(x)
     if type(base) in (int, float) and base in (2.0, 10.0):
@@ -159,45 +167,58 @@ def _log_to(base: int, factor: float, example: str) -> Function:
 
 log2: Function = _log_to(2, LN2, "log2(8) == 3")
 log10: Function = _log_to(10, LN10, "log10(1000) == 3")
-log1p: Function = elementary(
-    "log1p",
-    ("x", lambda g, out, x: g * inverse_of_positive(1.0 + x)),
+
+
+@by_rule(
+    elementary,
+    "x",
     samples=((0.5,), ([-0.3, 2.0],)),
     kinks=(LOG_AT_ZERO,),
     domain=Domain("x > -1", "log1p(-0.999)", "log1p(-1.001)"),
     fails=Failure(Remedy(lambda x: x == -1.0, "clip({0}, -1 + 1e-12)", "stays above log(0)"), beyond=lambda x: 1.0 + x),
-    doc="log(1 + x), exact also for small x; -inf at -1, nan below.",
-    derivative="1/(1 + x); nan below -1",
-    example="log1p(1e-20) == 1e-20",
 )
+def log1p(g: Any, out: Any, x: Any) -> Any:
+    """log(1 + x), exact also for small x; -inf at -1, nan below.
+
+    derivative: 1/(1 + x); nan below -1
+    example: log1p(1e-20) == 1e-20
+    """
+    return g * inverse_of_positive(1.0 + x)
+
 
 # Powers and roots
 
-sqrt: Function = elementary(
-    "sqrt",
-    ("out", lambda g, out, x: (0.5 * g) / out),
+
+@by_rule(
+    elementary,
+    "out",
     units="a -> a^1/2",
     kinks=(ROOT_AT_ZERO, OUTSIDE),
     domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
     fails=Failure(NOT_ZERO),
-    doc="The square root; nan below 0.",
-    derivative="1/(2*sqrt(x)); inf at 0",
-    example="sqrt(9) == 3",
 )
+def sqrt(g: Any, out: Any, x: Any) -> Any:
+    """The square root; nan below 0.
 
-cbrt: Function = elementary(
-    "cbrt",
-    ("out", lambda g, out, x: g / (3.0 * (out * out))),
-    units="a -> a^1/3",
-    kinks=(ROOT_AT_ZERO,),
-    doc="The cube root, of negative numbers too.",
-    derivative="1/(3*cbrt(x)**2); inf at 0",
-    example="cbrt(-8) == -2",
-)
+    derivative: 1/(2*sqrt(x)); inf at 0
+    example: sqrt(9) == 3
+    """
+    return (0.5 * g) / out
 
-rsqrt: Function = elementary(
-    "rsqrt",
-    ("x out", lambda g, out, x: (-0.5 * g) * (out / x)),
+
+@by_rule(elementary, "out", units="a -> a^1/3", kinks=(ROOT_AT_ZERO,))
+def cbrt(g: Any, out: Any, x: Any) -> Any:
+    """The cube root, of negative numbers too.
+
+    derivative: 1/(3*cbrt(x)**2); inf at 0
+    example: cbrt(-8) == -2
+    """
+    return g / (3.0 * (out * out))
+
+
+@by_rule(
+    elementary,
+    "x out",
     units="a -> a^-1/2",
     scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
@@ -205,26 +226,29 @@ rsqrt: Function = elementary(
     domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
     formula=lambda x: x**-0.5,
     fails=Failure(NOT_ZERO),
-    doc="One over the square root; inf at 0, nan below.",
-    derivative="-1/(2*x*sqrt(x))",
-    example="rsqrt(4) == 0.5",
 )
+def rsqrt(g: Any, out: Any, x: Any) -> Any:
+    """One over the square root; inf at 0, nan below.
 
-square: Function = elementary(
-    "square",
-    ("x", lambda g, out, x: (2.0 * g) * x),
-    units="a -> a^2",
-    scalar=lambda x: x * x,
-    python="{0}*{0}",
-    formula=lambda x: x**2.0,
-    doc="The square x*x.",
-    derivative="2*x",
-    example="square(-3) == 9",
-)
+    derivative: -1/(2*x*sqrt(x))
+    example: rsqrt(4) == 0.5
+    """
+    return (-0.5 * g) * (out / x)
 
-reciprocal: Function = elementary(
-    "reciprocal",
-    ("out", lambda g, out, x: -g * (out * out)),
+
+@by_rule(elementary, "x", units="a -> a^2", scalar=lambda x: x * x, python="{0}*{0}", formula=lambda x: x**2.0)
+def square(g: Any, out: Any, x: Any) -> Any:
+    """The square x*x.
+
+    derivative: 2*x
+    example: square(-3) == 9
+    """
+    return (2.0 * g) * x
+
+
+@by_rule(
+    elementary,
+    "out",
     units="a -> 1/a",
     scalar=lambda x: 1.0 / x,
     array=lambda x: 1.0 / x,
@@ -233,24 +257,30 @@ reciprocal: Function = elementary(
     python="1.0/{0}",
     formula=lambda x: 1.0 / x,
     fails=Failure(NOT_ZERO),
-    doc="One over x; inf at 0.",
-    derivative="-1/x**2",
-    example="reciprocal(4) == 0.25",
 )
+def reciprocal(g: Any, out: Any, x: Any) -> Any:
+    """One over x; inf at 0.
+
+    derivative: -1/x**2
+    example: reciprocal(4) == 0.25
+    """
+    return -g * (out * out)
+
 
 # The quotient in the derivative of a distance: 0 at 0/0, and otherwise with the ordinary rules of division, so that
 # a second derivative there is nan. An exact 0 instead would hide that the Hessian of norm(x)**2 is not 0.
-ratio: Function = row(
-    "ratio",
+@by_array(
+    row,
     units="a, b -> a/b",
     scalar=lambda x, y: 0.0 if x == 0.0 == y else x / y,
-    array=lambda x, y: np.where((x == 0.0) & (y == 0.0), 0.0, x / y),
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
     python="0.0 if {0} == 0.0 == {1} else {0}/{1}",
     formula=lambda x, y: x / y,
-    doc="x / y, and 0 at 0/0.",
 )
+def ratio(x: Any, y: Any) -> Any:
+    """x / y, and 0 at 0/0."""
+    return np.where((x == 0.0) & (y == 0.0), 0.0, x / y)
 
 
 # A row of its own: the derivative of x/r by x as that of a quotient, 1/r - x**2/r**3, would cancel where y is small. It
@@ -264,17 +294,19 @@ def _hypot_slope_rule(operand: int) -> Function:
     return rule
 
 
-hypot_slope: Function = row(
-    "hypot_slope",
+@by_array(
+    row,
     "x, y; of=0",
     units="a, a -> 1",
     scalar=lambda x, y, of: 0.0 if x == 0.0 == y else (y if of else x) / math.hypot(x, y),
-    array=lambda x, y, of: OPS["ratio"].array(y if of else x, np.hypot(x, y)),
     rules={"x": ("out x y", _hypot_slope_rule(0)), "y": ("out x y", _hypot_slope_rule(1))},
     samples=((3.0, 4.0), ([1.0, -2.0], 3.0, {"of": 1})),
     formula=lambda x, y, of: (y if of else x) / (x**2.0 + y**2.0) ** 0.5,
-    doc="x/hypot(x, y), or y/hypot(x, y) of the second operand; 0 at (0, 0).",
 )
+def hypot_slope(x: Any, y: Any, of: Any) -> Any:
+    """x/hypot(x, y), or y/hypot(x, y) of the second operand; 0 at (0, 0)."""
+    return OPS["ratio"].array(y if of else x, np.hypot(x, y))
+
 
 hypot: Function = row(
     "hypot",
@@ -307,17 +339,15 @@ sign: Function = elementary(
     example="sign(-3) == -1",
 )
 
-absolute: Function = elementary(
-    "abs",
-    ("x", lambda g, out, x: g * sign(x)),
-    units="a -> a",
-    scalar=abs,
-    kinks=(AT_ZERO,),
-    python="abs({0})",
-    doc="The absolute value.",
-    derivative="sign(x), 0 at 0",
-    example="abs(-3) == 3",
-)
+
+@by_rule(elementary, "x", name="abs", units="a -> a", scalar=abs, kinks=(AT_ZERO,), python="abs({0})")
+def absolute(g: Any, out: Any, x: Any) -> Any:
+    """The absolute value.
+
+    derivative: sign(x), 0 at 0
+    example: abs(-3) == 3
+    """
+    return g * sign(x)
 
 
 def _to_whole(name: str, doc: str, of_less: int) -> Function:

@@ -15,7 +15,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-from agrad.engine.core.dispatch import in_family
+from agrad.engine.core.dispatch import by_rule, in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
@@ -41,24 +41,30 @@ _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 # Of the normal distribution
 
-ndtri: Function = special(
-    "ndtri",
-    ("out", lambda g, out, x: g * (_ROOT_TWO_PI * exp(0.5 * (out * out)))),
-    domain=Domain("between 0 and 1", "ndtri(0.001)", "ndtri(1.001)"),
-    doc="The number that a standard normal number is below with probability x: the inverse of ndtr.",
-    derivative="sqrt(2*pi)*exp(ndtri(x)**2/2); inf at 0 and 1",
-    example="ndtri(ndtr(0.5)) ~= 0.5",
-)
 
-erfcinv: Function = special(
-    "erfcinv",
-    ("out", lambda g, out, x: g * (-0.5 * math.sqrt(math.pi) * exp(out * out))),
+@by_rule(special, "out", domain=Domain("between 0 and 1", "ndtri(0.001)", "ndtri(1.001)"))
+def ndtri(g: Any, out: Any, x: Any) -> Any:
+    """The number that a standard normal number is below with probability x: the inverse of ndtr.
+
+    derivative: sqrt(2*pi)*exp(ndtri(x)**2/2); inf at 0 and 1
+    example: ndtri(ndtr(0.5)) ~= 0.5
+    """
+    return g * (_ROOT_TWO_PI * exp(0.5 * (out * out)))
+
+
+@by_rule(
+    special,
+    "out",
     samples=((0.5,), ([0.3, 1.8],)),
     domain=Domain("between 0 and 2", "erfcinv(0.001)", "erfcinv(2.001)"),
-    doc="The number whose erfc is x; inf at 0, -inf at 2.",
-    derivative="-sqrt(pi)/2*exp(erfcinv(x)**2)",
-    example="erfcinv(erfc(0.5)) ~= 0.5",
 )
+def erfcinv(g: Any, out: Any, x: Any) -> Any:
+    """The number whose erfc is x; inf at 0, -inf at 2.
+
+    derivative: -sqrt(pi)/2*exp(erfcinv(x)**2)
+    example: erfcinv(erfc(0.5)) ~= 0.5
+    """
+    return g * (-0.5 * math.sqrt(math.pi) * exp(out * out))
 
 
 _erfcx = from_scipy("log_ndtr", "erfcx")
@@ -118,33 +124,39 @@ normal_hazard: Function = elementary(
     doc="The density of the standard normal distribution divided by ndtr, without cancellation.",
 )
 
-log_ndtr: Function = special(
-    "log_ndtr",
-    ("x", lambda g, out, x: g * normal_hazard(x)),
-    doc="The logarithm of ndtr, exact also where that is small.",
-    derivative="the density of the standard normal distribution, divided by ndtr(x)",
-    example="log_ndtr(0) ~= log(0.5)",
-)
+
+@by_rule(special, "x")
+def log_ndtr(g: Any, out: Any, x: Any) -> Any:
+    """The logarithm of ndtr, exact also where that is small.
+
+    derivative: the density of the standard normal distribution, divided by ndtr(x)
+    example: log_ndtr(0) ~= log(0.5)
+    """
+    return g * normal_hazard(x)
+
 
 # Odds and entropies
 
-logit: Function = special(
-    "logit",
-    ("x", lambda g, out, x: g * inverse_of_positive(x * (1.0 - x))),
-    domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"),
-    doc="log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.",
-    derivative="1/(x*(1 - x))",
-    example="logit(0.5) == 0",
-)
 
-entr: Function = special(
-    "entr",
-    ("x", lambda g, out, x: -g * (1.0 + log(x))),
-    samples=((0.5,), ([0.3, 2.0],)),
-    doc="-x*log(x): 0 at 0, -inf below.",
-    derivative="-1 - log(x); inf at 0",
-    example="entr(1) == 0",
-)
+@by_rule(special, "x", domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"))
+def logit(g: Any, out: Any, x: Any) -> Any:
+    """log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.
+
+    derivative: 1/(x*(1 - x))
+    example: logit(0.5) == 0
+    """
+    return g * inverse_of_positive(x * (1.0 - x))
+
+
+@by_rule(special, "x", samples=((0.5,), ([0.3, 2.0],)))
+def entr(g: Any, out: Any, x: Any) -> Any:
+    """-x*log(x): 0 at 0, -inf below.
+
+    derivative: -1 - log(x); inf at 0
+    example: entr(1) == 0
+    """
+    return -g * (1.0 + log(x))
+
 
 # Integrals of the logarithm's powers
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.context import current
-from agrad.engine.core.dispatch import in_family, operand
+from agrad.engine.core.dispatch import by_array, by_rule, in_family, operand
 from agrad.engine.core.op import Domain, Function, Kink, flat
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
@@ -123,28 +123,37 @@ def _error_function(name: str, slope: float, doc: str, slope_told: str, value: i
 erf: Function = _error_function("erf", _TWO_BY_ROOT_PI, "The error function.", "2", 0)
 erfc: Function = _error_function("erfc", -_TWO_BY_ROOT_PI, "1 - erf(x), exact also where that is small.", "-2", 1)
 
-erfinv: Function = special(
-    "erfinv",
-    ("out", lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI)),
+
+@by_rule(
+    special,
+    "out",
     odd=True,
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES,),
     domain=Domain("between -1 and 1", "erfinv(0.999)", "erfinv(1.001)"),
-    doc="The number whose erf is x; ±inf at ±1.",
-    derivative="sqrt(pi)/2*exp(erfinv(x)**2); inf at -1 and 1",
-    example="erfinv(erf(0.5)) ~= 0.5",
 )
+def erfinv(g: Any, out: Any, x: Any) -> Any:
+    """The number whose erf is x; ±inf at ±1.
+
+    derivative: sqrt(pi)/2*exp(erfinv(x)**2); inf at -1 and 1
+    example: erfinv(erf(0.5)) ~= 0.5
+    """
+    return g * (exp(out * out) / _TWO_BY_ROOT_PI)
+
 
 _ROOT_HALF = math.sqrt(0.5)
 
-normal_density: Function = of_number(
-    "normal_density",
-    ("x out", lambda g, out, x: -g * (x * out)),
+
+@by_rule(
+    of_number,
+    "x out",
     scalar=lambda x: math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
     array=lambda x: np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
     formula=lambda x: np.exp(-0.5 * x**2.0) / (2.0 * math.pi) ** 0.5,
-    doc="The density of the standard normal distribution.",
 )
+def normal_density(g: Any, out: Any, x: Any) -> Any:
+    """The density of the standard normal distribution."""
+    return -g * (x * out)
 
 
 def lower_ndtr(x: Any) -> Any:
@@ -152,16 +161,21 @@ def lower_ndtr(x: Any) -> Any:
     return 0.5 * (-x * _ROOT_HALF).call("erfc")
 
 
-ndtr: Function = of_number(
-    "ndtr",
-    ("x", lambda g, out, x: g * normal_density(x)),
+@by_rule(
+    of_number,
+    "x",
     scalar=lambda x: 0.5 * math.erfc(-x * _ROOT_HALF),
     array=lambda x: 0.5 * erfc(-x * _ROOT_HALF),
     lower=lower_ndtr,
-    doc="The probability that a standard normal number is below x.",
-    derivative="exp(-x**2/2)/sqrt(2*pi)",
-    example="ndtr(0) == 0.5",
 )
+def ndtr(g: Any, out: Any, x: Any) -> Any:
+    """The probability that a standard normal number is below x.
+
+    derivative: exp(-x**2/2)/sqrt(2*pi)
+    example: ndtr(0) == 0.5
+    """
+    return g * normal_density(x)
+
 
 # The gamma function and related functions
 
@@ -183,34 +197,34 @@ def _lgamma_array(x: Any) -> Any:
     return np.where(size < 1e-300, -np.log(size), value)  # SciPy has inf for numbers that are smaller still
 
 
-gamma: Function = of_number(
-    "gamma",
-    ("x out", lambda g, out, x: g * (out * digamma(x))),
-    array=_gamma_array,
-    **_BESIDE_POLES,
-    doc="The gamma function: (n - 1)! for a whole n.",
-    derivative="gamma(x)*digamma(x)",
-    example="gamma(5) == 24",
-)
+@by_rule(of_number, "x out", array=_gamma_array, **_BESIDE_POLES)
+def gamma(g: Any, out: Any, x: Any) -> Any:
+    """The gamma function: (n - 1)! for a whole n.
 
-lgamma: Function = of_number(
-    "lgamma",
-    ("x", lambda g, out, x: g * digamma(x)),
-    array=_lgamma_array,
-    **_BESIDE_POLES,
-    doc="The logarithm of the absolute value of the gamma function.",
-    derivative="digamma(x)",
-    example="lgamma(1) == 0",
-)
+    derivative: gamma(x)*digamma(x)
+    example: gamma(5) == 24
+    """
+    return g * (out * digamma(x))
 
-digamma: Function = special(
-    "digamma",
-    ("x", lambda g, out, x: g * digamma_derivative(x, 1)),
-    **_BESIDE_POLES,
-    doc="The derivative of lgamma.",
-    derivative="the trigamma function",
-    example="digamma(1) ~= -0.5772156649015329",
-)
+
+@by_rule(of_number, "x", array=_lgamma_array, **_BESIDE_POLES)
+def lgamma(g: Any, out: Any, x: Any) -> Any:
+    """The logarithm of the absolute value of the gamma function.
+
+    derivative: digamma(x)
+    example: lgamma(1) == 0
+    """
+    return g * digamma(x)
+
+
+@by_rule(special, "x", **_BESIDE_POLES)
+def digamma(g: Any, out: Any, x: Any) -> Any:
+    """The derivative of lgamma.
+
+    derivative: the trigamma function
+    example: digamma(1) ~= -0.5772156649015329
+    """
+    return g * digamma_derivative(x, 1)
 
 
 _polygamma = from_scipy("digamma", "polygamma")
@@ -224,9 +238,13 @@ digamma_derivative: Function = row(
 )
 
 
-@composed(derivative="wrt x: polygamma(n + 1, x)", example="polygamma(1, 1) ~= pi**2/6")
+@composed()
 def polygamma(n: Any, x: Any, /) -> Any:
-    """The n-th derivative of digamma, for a whole n not below 0."""
+    """The n-th derivative of digamma, for a whole n not below 0.
+
+    derivative: wrt x: polygamma(n + 1, x)
+    example: polygamma(1, 1) ~= pi**2/6
+    """
     order = small("polygamma", "n", n)
     if order < 0:
         raise AgradError("domain", f"polygamma: n must not be negative, and is {order}")
@@ -439,38 +457,46 @@ def _bessel(letter: str, family_name: str, sign: float) -> Function:
 bessel_j: Function = _bessel("j", "Bessel function of the first kind", -1.0)
 bessel_i: Function = _bessel("i", "modified Bessel function", 1.0)
 
-j0: Function = special(
-    "j0",
-    ("x", lambda g, out, x: -g * j1(x)),
-    doc="The Bessel function of the first kind, of order 0.",
-    derivative="-j1(x)",
-    example="j0(0) == 1",
-)
 
-j1: Function = special(
-    "j1",
-    ("x", lambda g, out, x: g * (0.5 * (j0(x) - bessel_j(x, 2)))),
-    doc="The Bessel function of the first kind, of order 1.",
-    derivative="j0(x) - j1(x)/x; 1/2 at 0",
-    example="j1(0) == 0",
-)
+@by_rule(special, "x")
+def j0(g: Any, out: Any, x: Any) -> Any:
+    """The Bessel function of the first kind, of order 0.
 
-i0: Function = special(
-    "i0",
-    ("x", lambda g, out, x: g * i1(x)),
-    doc="The modified Bessel function of order 0.",
-    derivative="i1(x)",
-    example="i0(0) == 1",
-)
+    derivative: -j1(x)
+    example: j0(0) == 1
+    """
+    return -g * j1(x)
 
-i1: Function = special(
-    "i1",
-    ("x", lambda g, out, x: g * (0.5 * (i0(x) + bessel_i(x, 2)))),
-    odd=True,
-    doc="The modified Bessel function of order 1.",
-    derivative="i0(x) - i1(x)/x; 1/2 at 0",
-    example="i1(0) == 0",
-)
+
+@by_rule(special, "x")
+def j1(g: Any, out: Any, x: Any) -> Any:
+    """The Bessel function of the first kind, of order 1.
+
+    derivative: j0(x) - j1(x)/x; 1/2 at 0
+    example: j1(0) == 0
+    """
+    return g * (0.5 * (j0(x) - bessel_j(x, 2)))
+
+
+@by_rule(special, "x")
+def i0(g: Any, out: Any, x: Any) -> Any:
+    """The modified Bessel function of order 0.
+
+    derivative: i1(x)
+    example: i0(0) == 1
+    """
+    return g * i1(x)
+
+
+@by_rule(special, "x", odd=True)
+def i1(g: Any, out: Any, x: Any) -> Any:
+    """The modified Bessel function of order 1.
+
+    derivative: i0(x) - i1(x)/x; 1/2 at 0
+    example: i1(0) == 0
+    """
+    return g * (0.5 * (i0(x) + bessel_i(x, 2)))
+
 
 # Products with a logarithm, 0 where the factor is 0
 
@@ -480,26 +506,26 @@ def _by_logarithm(g: Any, x: Any, y: Any) -> Any:
     return where(equal(x, 0.0) * less_equal(y, 0.0), 0.0, g * over_positive(x, y))
 
 
-over_positive: Function = row(
-    "over_positive",
+@by_array(
+    row,
     units="a, b -> a/b",
     scalar=lambda x, y: math.nan if y < 0.0 else x / (y + 0.0),
-    array=lambda x, y: np.where(y < 0.0, math.nan, x / (y + 0.0)),
     rules={
         "x": ("y", lambda g, out, x, y: over_positive(g, y)),
         "y": ("out y", lambda g, out, x, y: -g * over_positive(out, y)),
     },
     samples=((1.5, 2.0), ([1.0, -2.0], 3.0)),
     formula=lambda x, y: x / y,
-    doc="x/y where log(y) is defined, and nan elsewhere.",
 )
+def over_positive(x: Any, y: Any) -> Any:
+    """x/y where log(y) is defined, and nan elsewhere."""
+    return np.where(y < 0.0, math.nan, x / (y + 0.0))
 
 
-xlogy: Function = row(
-    "xlogy",
+@by_array(
+    row,
     units="a, 1 -> a",
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log(y),
-    array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y)),
     rules={
         "x": ("y", lambda g, out, x, y: g * log(y)),
         "y": ("x y", lambda g, out, x, y: _by_logarithm(g, x, y)),
@@ -513,25 +539,33 @@ xlogy: Function = row(
         ),
     ),
     domain=Domain("y > 0; y = 0 where x = 0", "xlogy(0, 0)", "xlogy(1, -1)"),
-    doc="x*log(y), and 0 where x is 0.",
-    derivative="wrt x: log(y); wrt y: x/y, 0 at (0, 0)",
-    example="xlogy(0, 0) == 0",
 )
+def xlogy(x: Any, y: Any) -> Any:
+    """x*log(y), and 0 where x is 0.
 
-xlog1py: Function = row(
-    "xlog1py",
+    derivative: wrt x: log(y); wrt y: x/y, 0 at (0, 0)
+    example: xlogy(0, 0) == 0
+    """
+    return np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y))
+
+
+@by_array(
+    row,
     units="a, 1 -> a",
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log1p(y),
-    array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y)),
     rules={
         "x": ("y", lambda g, out, x, y: g * log1p(y)),
         "y": ("x y", lambda g, out, x, y: _by_logarithm(g, x, 1.0 + y)),
     },
     samples=((1.5, 2.0), ([1.0, -2.0], 3.0)),
-    doc="x*log1p(y), and 0 where x is 0.",
-    derivative="wrt x: log1p(y); wrt y: x/(1 + y), 0 at (0, -1)",
-    example="xlog1py(0, -1) == 0",
 )
+def xlog1py(x: Any, y: Any) -> Any:
+    """x*log1p(y), and 0 where x is 0.
+
+    derivative: wrt x: log1p(y); wrt y: x/(1 + y), 0 at (0, -1)
+    example: xlog1py(0, -1) == 0
+    """
+    return np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y))
 
 
 # Functions made from the gamma function: its sign, its reciprocal, and its form for matrices.
@@ -605,9 +639,10 @@ reciprocal_gamma_derivative: Function = row(
     doc="The n-th derivative of the reciprocal of the gamma function.",
 )
 
-rgamma: Function = special(
-    "rgamma",
-    ("x", lambda g, out, x: g * reciprocal_gamma_derivative(x, n=1)),
+
+@by_rule(
+    special,
+    "x",
     samples=((2.5,), ([0.7, 0.0, -1.5, -3.0],)),
     kinks=(
         Kink(
@@ -617,22 +652,27 @@ rgamma: Function = special(
             "rgamma([0, -1, -3]) == [0, 0, 0]; [grad(rgamma)(x) for x in [0, -1, -2, -3]] ~= [1, -1, 2, -6]",
         ),
     ),
-    doc="1/gamma(x), which is smooth everywhere.",
-    derivative="-digamma(x)/gamma(x); (-1)**n*n! at -n",
-    example="rgamma(5) ~= 1/24",
 )
+def rgamma(g: Any, out: Any, x: Any) -> Any:
+    """1/gamma(x), which is smooth everywhere.
+
+    derivative: -digamma(x)/gamma(x); (-1)**n*n! at -n
+    example: rgamma(5) ~= 1/24
+    """
+    return g * reciprocal_gamma_derivative(x, n=1)
 
 
 @composed(
     pure=True,
     samples=((2.5, {"d": 3}), ([1.7, 3.2], {"d": 2})),
     domain=Domain("x > (d - 1)/2", "multigammaln(1.1, 3)", "multigammaln(0.9, 3)"),
-    derivative="the sum of digamma(x - j/2) for j from 0 to d - 1",
-    example="multigammaln(2, 1) == lgamma(2)",
 )
 def multigammaln(x: Any, /, d: Any) -> Any:
     """The logarithm of the multivariate gamma function of dimension d, of the Wishart distribution of d by d matrices;
     nan where x is not above (d - 1)/2.
+
+    derivative: the sum of digamma(x - j/2) for j from 0 to d - 1
+    example: multigammaln(2, 1) == lgamma(2)
     """
     # A. T. James, Annals of Mathematical Statistics 35 (1964).
     size = small("multigammaln", "d", d)

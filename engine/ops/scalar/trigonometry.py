@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
-from agrad.engine.core.dispatch import in_family
+from agrad.engine.core.dispatch import by_array, by_rule, in_family
 from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy
 from agrad.engine.ops.scalar.elementary import (
     NORM_AT_ZERO,
@@ -40,70 +40,85 @@ INSIDE_ONES = Remedy(lambda x: 1.0 <= abs(x) < 1.0 + 1e-5, "clip({0}, -1 + 1e-7,
 WITHIN_ONES = Domain("from -1 to 1", "asin(-1) + acos(1)", "asin(1.001)")
 
 
-sin: Function = elementary(
-    "sin",
-    ("x", lambda g, out, x: g * cos(x)),
-    doc="The sine of an angle in radians.",
-    derivative="cos(x)",
-    example="sin(pi/6) ~= 0.5",
-)
+@by_rule(elementary, "x")
+def sin(g: Any, out: Any, x: Any) -> Any:
+    """The sine of an angle in radians.
 
-cos: Function = elementary(
-    "cos",
-    ("x", lambda g, out, x: -g * sin(x)),
-    doc="The cosine of an angle in radians.",
-    derivative="-sin(x)",
-    example="cos(0) == 1",
-)
+    derivative: cos(x)
+    example: sin(pi/6) ~= 0.5
+    """
+    return g * cos(x)
 
-tan: Function = elementary(
-    "tan",
-    ("out", lambda g, out, x: g * (1.0 + out * out)),
-    doc="The tangent of an angle in radians.",
-    derivative="1 + tan(x)**2",
-    example="tan(pi/4) ~= 1",
-)
+
+@by_rule(elementary, "x")
+def cos(g: Any, out: Any, x: Any) -> Any:
+    """The cosine of an angle in radians.
+
+    derivative: -sin(x)
+    example: cos(0) == 1
+    """
+    return -g * sin(x)
+
+
+@by_rule(elementary, "out")
+def tan(g: Any, out: Any, x: Any) -> Any:
+    """The tangent of an angle in radians.
+
+    derivative: 1 + tan(x)**2
+    example: tan(pi/4) ~= 1
+    """
+    return g * (1.0 + out * out)
+
 
 # 1 - x**2 without cancellation near 1, and with a derivative, -2*x, that has none near 0.
-one_less_square: Function = elementary(
-    "one_less_square",
-    ("x", lambda g, out, x: g * (-2.0 * x)),
+@by_rule(
+    elementary,
+    "x",
     scalar=lambda x: (1.0 - x) * (1.0 + x),
     array=lambda x: (1.0 - x) * (1.0 + x),
     formula=lambda x: 1.0 - x**2.0,
-    doc="1 - x**2.",
 )
+def one_less_square(g: Any, out: Any, x: Any) -> Any:
+    """1 - x**2."""
+    return g * (-2.0 * x)
+
 
 _arc = partial(elementary, samples=((0.5,), ([-0.3, 0.8],)), domain=WITHIN_ONES, fails=Failure(INSIDE_ONES))
 
-asin: Function = _arc(
-    "asin",
-    ("x", lambda g, out, x: g / sqrt(one_less_square(x))),
-    array="arcsin",
-    kinks=(ARC_ENDS, OUTSIDE),
-    doc="The angle in radians whose sine is x; nan outside -1 to 1.",
-    derivative="1/sqrt(1 - x**2); inf at -1 and 1",
-    example="asin(1) == pi/2",
-)
 
-acos: Function = _arc(
-    "acos",
-    ("x", lambda g, out, x: -g / sqrt(one_less_square(x))),
+@by_rule(_arc, "x", array="arcsin", kinks=(ARC_ENDS, OUTSIDE))
+def asin(g: Any, out: Any, x: Any) -> Any:
+    """The angle in radians whose sine is x; nan outside -1 to 1.
+
+    derivative: 1/sqrt(1 - x**2); inf at -1 and 1
+    example: asin(1) == pi/2
+    """
+    return g / sqrt(one_less_square(x))
+
+
+@by_rule(
+    _arc,
+    "x",
     array="arccos",
     kinks=(Kink("acos at -1, 1", "", "-inf", "grad(acos)(1) == -inf; grad(acos)(-1) == -inf"), OUTSIDE),
-    doc="The angle in radians whose cosine is x; nan outside -1 to 1.",
-    derivative="-1/sqrt(1 - x**2); -inf at -1 and 1",
-    example="acos(1) == 0",
 )
+def acos(g: Any, out: Any, x: Any) -> Any:
+    """The angle in radians whose cosine is x; nan outside -1 to 1.
 
-atan: Function = elementary(
-    "atan",
-    ("x", lambda g, out, x: g / (1.0 + x * x)),
-    array="arctan",
-    doc="The angle in radians whose tangent is x.",
-    derivative="1/(1 + x**2)",
-    example="atan(1) == pi/4",
-)
+    derivative: -1/sqrt(1 - x**2); -inf at -1 and 1
+    example: acos(1) == 0
+    """
+    return -g / sqrt(one_less_square(x))
+
+
+@by_rule(elementary, "x", array="arctan")
+def atan(g: Any, out: Any, x: Any) -> Any:
+    """The angle in radians whose tangent is x.
+
+    derivative: 1/(1 + x**2)
+    example: atan(1) == pi/4
+    """
+    return g / (1.0 + x * x)
 
 
 def _atan2_rule(first: bool) -> Any:
@@ -117,42 +132,50 @@ def _atan2_rule(first: bool) -> Any:
     return rule
 
 
-atan2: Function = row(
-    "atan2",
+@by_array(
+    row,
     units="a, a -> 1",
     scalar=math.atan2,
-    array=lambda y, x: np.arctan2(y, x),
     rules={"y": ("x y", _atan2_rule(True)), "x": ("x y", _atan2_rule(False))},
     kinks=(NORM_AT_ZERO,),
-    doc="The angle in radians of the point (x, y), from -pi to pi.",
-    derivative="wrt y: x/(x**2 + y**2); wrt x: -y/(x**2 + y**2); 0 at (0, 0)",
-    example="atan2(1, -1) == 3*pi/4",
 )
+def atan2(y: Any, x: Any) -> Any:
+    """The angle in radians of the point (x, y), from -pi to pi.
 
-sinh: Function = elementary(
-    "sinh",
-    ("x", lambda g, out, x: g * cosh(x)),
-    doc="The hyperbolic sine.",
-    derivative="cosh(x)",
-    example="sinh(0) == 0",
-)
+    derivative: wrt y: x/(x**2 + y**2); wrt x: -y/(x**2 + y**2); 0 at (0, 0)
+    example: atan2(1, -1) == 3*pi/4
+    """
+    return np.arctan2(y, x)
 
-cosh: Function = elementary(
-    "cosh",
-    ("x", lambda g, out, x: g * sinh(x)),
-    doc="The hyperbolic cosine.",
-    derivative="sinh(x)",
-    example="cosh(0) == 1",
-)
 
-tanh: Function = elementary(
-    "tanh",
-    ("x", lambda g, out, x: g * sech_squared(x)),
-    kinks=(FLAT_ENDS,),
-    doc="The hyperbolic tangent.",
-    derivative="1 - tanh(x)**2, computed without cancellation",
-    example="tanh(0) == 0",
-)
+@by_rule(elementary, "x")
+def sinh(g: Any, out: Any, x: Any) -> Any:
+    """The hyperbolic sine.
+
+    derivative: cosh(x)
+    example: sinh(0) == 0
+    """
+    return g * cosh(x)
+
+
+@by_rule(elementary, "x")
+def cosh(g: Any, out: Any, x: Any) -> Any:
+    """The hyperbolic cosine.
+
+    derivative: sinh(x)
+    example: cosh(0) == 1
+    """
+    return g * sinh(x)
+
+
+@by_rule(elementary, "x", kinks=(FLAT_ENDS,))
+def tanh(g: Any, out: Any, x: Any) -> Any:
+    """The hyperbolic tangent.
+
+    derivative: 1 - tanh(x)**2, computed without cancellation
+    example: tanh(0) == 0
+    """
+    return g * sech_squared(x)
 
 
 def _sech_squared(t: Any) -> Any:
@@ -161,27 +184,31 @@ def _sech_squared(t: Any) -> Any:
 
 
 # A separate row, so that derivatives of all orders stay products of itself and tanh, finite everywhere.
-sech_squared: Function = elementary(
-    "sech_squared",
-    ("out x", lambda g, out, x: -2.0 * g * (out * tanh(x))),
+@by_rule(
+    elementary,
+    "out x",
     scalar=lambda x: _sech_squared(math.exp(-2.0 * abs(x))),
     array=lambda x: _sech_squared(np.exp(-2.0 * np.abs(x))),
     formula=lambda x: np.cosh(x) ** -2.0,
-    doc="1/cosh(x)**2.",
 )
+def sech_squared(g: Any, out: Any, x: Any) -> Any:
+    """1/cosh(x)**2."""
+    return -2.0 * g * (out * tanh(x))
 
-asinh: Function = elementary(
-    "asinh",
-    ("x", lambda g, out, x: g / hypot(x, 1.0)),
-    array="arcsinh",
-    doc="The number whose hyperbolic sine is x.",
-    derivative="1/sqrt(1 + x**2)",
-    example="asinh(0) == 0",
-)
 
-acosh: Function = elementary(
-    "acosh",
-    ("x", lambda g, out, x: g * (rsqrt(x - 1.0) * rsqrt(x + 1.0))),
+@by_rule(elementary, "x", array="arcsinh")
+def asinh(g: Any, out: Any, x: Any) -> Any:
+    """The number whose hyperbolic sine is x.
+
+    derivative: 1/sqrt(1 + x**2)
+    example: asinh(0) == 0
+    """
+    return g / hypot(x, 1.0)
+
+
+@by_rule(
+    elementary,
+    "x",
     array="arccosh",
     samples=((1.5,), ([1.2, 3.0],)),
     kinks=(ARC_ENDS, OUTSIDE),
@@ -189,43 +216,55 @@ acosh: Function = elementary(
     fails=Failure(
         Remedy(lambda x: x == 1.0, "clip({0}, 1 + 1e-7)", "stays above 1"), beyond=lambda x: sqrt(x * x - 1.0)
     ),
-    doc="The number not below 0 whose hyperbolic cosine is x; nan below 1.",
-    derivative="1/sqrt(x**2 - 1); inf at 1",
-    example="acosh(1) == 0",
 )
+def acosh(g: Any, out: Any, x: Any) -> Any:
+    """The number not below 0 whose hyperbolic cosine is x; nan below 1.
 
-atanh: Function = elementary(
-    "atanh",
-    ("x", lambda g, out, x: g * inverse_of_positive(one_less_square(x))),
+    derivative: 1/sqrt(x**2 - 1); inf at 1
+    example: acosh(1) == 0
+    """
+    return g * (rsqrt(x - 1.0) * rsqrt(x + 1.0))
+
+
+@by_rule(
+    elementary,
+    "x",
     array="arctanh",
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES, OUTSIDE),
     domain=Domain("between -1 and 1", "atanh(0.999)", "atanh(1.001)"),
     fails=Failure(INSIDE_ONES, beyond=lambda x: 1.0 - x * x),
-    doc="The number whose hyperbolic tangent is x; nan outside -1 to 1.",
-    derivative="1/(1 - x**2); inf at -1 and 1, nan outside",
-    example="atanh(0) == 0",
 )
+def atanh(g: Any, out: Any, x: Any) -> Any:
+    """The number whose hyperbolic tangent is x; nan outside -1 to 1.
+
+    derivative: 1/(1 - x**2); inf at -1 and 1, nan outside
+    example: atanh(0) == 0
+    """
+    return g * inverse_of_positive(one_less_square(x))
+
 
 DEGREE = math.pi / 180.0
 
-deg2rad: Function = elementary(
-    "deg2rad",
-    ("", lambda g, out, x: g * DEGREE),
-    scalar=math.radians,
-    doc="Degrees as radians.",
-    derivative="pi/180",
-    example="deg2rad(180) == pi",
-)
 
-rad2deg: Function = elementary(
-    "rad2deg",
-    ("", lambda g, out, x: g / DEGREE),
-    scalar=math.degrees,
-    doc="Radians as degrees.",
-    derivative="180/pi",
-    example="rad2deg(pi) == 180",
-)
+@by_rule(elementary, scalar=math.radians)
+def deg2rad(g: Any, out: Any, x: Any) -> Any:
+    """Degrees as radians.
+
+    derivative: pi/180
+    example: deg2rad(180) == pi
+    """
+    return g * DEGREE
+
+
+@by_rule(elementary, scalar=math.degrees)
+def rad2deg(g: Any, out: Any, x: Any) -> Any:
+    """Radians as degrees.
+
+    derivative: 180/pi
+    example: rad2deg(pi) == 180
+    """
+    return g / DEGREE
 
 
 # sinc, whose derivatives at 0 would be wrong for a composition of sin and division
@@ -264,9 +303,9 @@ def _sinc_array(x: Any, n: int) -> Any:
     return np.pi**n * np.where(near, _series(np.where(near, z, 0.0), n), far)
 
 
-sinc: Function = elementary(
-    "sinc",
-    ("x", lambda g, out, x: g * sinc_derivative(x, 1)),
+@by_rule(
+    elementary,
+    "x",
     scalar=lambda x: _sinc_scalar(x, 0),
     array=lambda x: _sinc_array(x, 0),
     samples=((0.5,), ([-1.3, 2.1],), ([0.0, 0.1],)),
@@ -278,10 +317,15 @@ sinc: Function = elementary(
             "sinc(0) == 1; grad(sinc)(0) == 0; grad(grad(sinc))(0) ~= -pi**2/3",
         ),
     ),
-    doc="sin(pi*x)/(pi*x), and 1 at 0.",
-    derivative="(cos(pi*x) - sinc(x))/x; 0 at 0",
-    example="sinc(0) == 1",
 )
+def sinc(g: Any, out: Any, x: Any) -> Any:
+    """sin(pi*x)/(pi*x), and 1 at 0.
+
+    derivative: (cos(pi*x) - sinc(x))/x; 0 at 0
+    example: sinc(0) == 1
+    """
+    return g * sinc_derivative(x, 1)
+
 
 sinc_derivative: Function = row(
     "sinc_derivative",

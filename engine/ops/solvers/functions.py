@@ -15,9 +15,9 @@ from typing import Any
 from agrad.engine import units
 from agrad.engine.autodiff.transforms import derivatives
 from agrad.engine.core.arguments import number_of, small, truth_of
-from agrad.engine.core.dispatch import in_family, operand
+from agrad.engine.core.dispatch import by_array, in_family, operand
 from agrad.engine.core.graph import Node, Units
-from agrad.engine.core.op import OPS, Function
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError
 from agrad.engine.ops import solvers
@@ -33,14 +33,12 @@ row, composed = in_family("solvers", pure=True)
 # Zeros and minima
 
 
-solved: Function = row(
-    "solved",
-    "z; problem",
-    title="Solution",
-    array=lambda z, problem: problem.solve(z),
-    rules={"z": ("z out", lambda g, out, z, problem: problem.pulled(g, out, z))},
-    doc="What a problem defines: a zero, a minimum, an integral, or the solution of differential equations.",
+@by_array(
+    row, "z; problem", title="Solution", rules={"z": ("z out", lambda g, out, z, problem: problem.pulled(g, out, z))}
 )
+def solved(z: Any, problem: Any) -> Any:
+    """What a problem defines: a zero, a minimum, an integral, or the solution of differential equations."""
+    return problem.solve(z)
 
 
 def _plain(x: Any) -> tuple[Any, tuple[int, ...]]:
@@ -50,14 +48,13 @@ def _plain(x: Any) -> tuple[Any, tuple[int, ...]]:
     return np.reshape(np.asarray(value, dtype=float), -1), shape_of(value)
 
 
-@composed(
-    "root",
-    derivative="by what f uses: the implicit function theorem",
-    example="root(cos, 1) ~= pi/2",
-)
+@composed("root")
 def _root(f: Any, /, x0: Any) -> Any:
     """A zero of a function, from a starting point, or between two: root(f, 0..2). Of a function of a vector with as
     many results, the solution of that system.
+
+    derivative: by what f uses: the implicit function theorem
+    example: root(cos, 1) ~= pi/2
     """
     return root_of(f, x0)[0]
 
@@ -140,14 +137,13 @@ def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
 # Integrals
 
 
-@composed(
-    "integral",
-    derivative="Leibniz' rule, by a, b and what f uses",
-    example="integral(exp, -inf, 0) ~= 1",
-)
+@composed("integral")
 def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     """The integral of a function of one number from a to b, which may be infinite. The function may have an array as
     its result. at: where it is singular inside, or jumps; near: where it has a narrow peak.
+
+    derivative: Leibniz' rule, by a, b and what f uses
+    example: integral(exp, -inf, 0) ~= 1
     """
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
@@ -222,17 +218,16 @@ def _from_ends(f: Any, a: Any, b: Any, finite: Any) -> Any:
 # Differential equations
 
 
-@composed(
-    "ode",
-    derivative="the variational equations, by y0, ts and what f uses",
-    example="ode(lambda t, y: -y, 1, [0, 1])[1] ~= exp(-1)",
-)
+@composed("ode")
 def _ode(
     f: Any, y0: Any, ts: Any, /, stiff: Any = False, atol: Any = None, within: Any = None, until: Any = None
 ) -> Any:
     """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes
     an implicit method; atol is an error of each value that does not matter, within the longest step. With until=g, the
     time at which g(t, y) changes its sign, instead.
+
+    derivative: the variational equations, by y0, ts and what f uses
+    example: ode(lambda t, y: -y, 1, [0, 1])[1] ~= exp(-1)
     """
     start, shape = _plain(y0)
     times, _ = _plain(ts)
@@ -277,13 +272,13 @@ def _ode(
 # Series
 
 
-@composed(
-    "taylor",
-    derivative="results can be differentiated again",
-    example="taylor(exp, 0, 3) ~= [1, 1, 1/2, 1/6]",
-)
+@composed("taylor")
 def _taylor(f: Any, x0: Any, /, n: Any) -> Any:
-    """The coefficients of the Taylor polynomial of degree n of a function at x0: f(x0), f'(x0), f''(x0)/2, …"""
+    """The coefficients of the Taylor polynomial of degree n of a function at x0: f(x0), f'(x0), f''(x0)/2, …
+
+    derivative: results can be differentiated again
+    example: taylor(exp, 0, 3) ~= [1, 1, 1/2, 1/6]
+    """
     order = small("taylor", "the degree", n)
     if not 0 <= order <= 12:
         raise AgradError("domain", f"taylor: the degree is from 0 to 12, not {order}")
