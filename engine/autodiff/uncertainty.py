@@ -468,23 +468,21 @@ for _kind, _divisor, _where in (_UNIFORM, _TRIANGULAR, _ARCSINE):
     )(partial(_between, _kind.name, _kind))
 
 
-@_making(
-    "trapezoidal",
-    "a, b, beta; dof=None",
-    doc="An uncertain number from a to b, likely in the middle beta*(b - a): u is (b - a)*sqrt((1 + beta**2)/24).",
-    example="trapezoidal(0, 12, 0.5).u ~= sqrt(7.5)",
-)
+@_making("trapezoidal", "a, b, beta; dof=None")
 def _trapezoidal(a: Any, b: Any, beta: Any, dof: Any) -> Tensor:
+    """An uncertain number from a to b, likely in the middle beta*(b - a): u is (b - a)*sqrt((1 + beta**2)/24).
+
+    example: trapezoidal(0, 12, 0.5).u ~= sqrt(7.5)
+    """
     return _between("trapezoidal", _trapezoid(beta), a, b, dof)
 
 
-@_making(
-    "from_sample",
-    "sample",
-    doc="An uncertain number that is distributed as the entries of a sample, such as the values of a simulation.",
-    example="from_sample([1, 2, 3]).u == 1",
-)
+@_making("from_sample", "sample")
 def _from_sample(sample: Any) -> Tensor:
+    """An uncertain number that is distributed as the entries of a sample, such as the values of a simulation.
+
+    example: from_sample([1, 2, 3]).u == 1
+    """
     x = _readings("from_sample", sample)
     if len(x) < 2 or not np.ptp(x) > 0.0:
         raise AgradError("domain", "from_sample needs two different values or more")
@@ -498,14 +496,13 @@ def _readings(what: str, x: Any, axes: int = 1) -> Any:
     return x
 
 
-@_making(
-    "measured",
-    "readings",
-    doc="The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2); of a matrix with a "
-    "row for each time that several quantities were read together, the correlated means (5.2.3).",
-    example="measured([1, 2, 3]).u ~= 1/sqrt(3)",
-)
+@_making("measured", "readings")
 def _measured(readings: Any) -> Tensor:
+    """The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2); of a matrix with a row
+    for each time that several quantities were read together, the correlated means (5.2.3).
+
+    example: measured([1, 2, 3]).u ~= 1/sqrt(3)
+    """
     x = _readings("measured", readings, 2)
     if len(x) < 2:
         raise AgradError("arity", f"measured needs two readings or more, not {len(x)}")
@@ -520,13 +517,12 @@ def _vector(values: Any, matrix: Array, dof: float | None) -> Tensor:
     return leaf
 
 
-@_making(
-    "correlated",
-    "values, covariance; dof=None",
-    doc="A vector of uncertain numbers with a covariance matrix. dof: its degrees of freedom.",
-    example="sum(correlated([1, 2], [[4, 2], [2, 9]])).u ~= sqrt(17)",
-)
+@_making("correlated", "values, covariance; dof=None")
 def _correlated(values: Any, covariance: Any, dof: Any) -> Tensor:
+    """A vector of uncertain numbers with a covariance matrix. dof: its degrees of freedom.
+
+    example: sum(correlated([1, 2], [[4, 2], [2, 9]])).u ~= sqrt(17)
+    """
     x, matrix = _readings("correlated", values), np.asarray(plain_of("correlated", "a covariance", covariance))
     if matrix.shape != (len(x), len(x)):
         raise AgradError("shape", f"correlated: a covariance of shape {format_shape(matrix.shape)} for {len(x)} values")

@@ -53,16 +53,9 @@ def _scaled(x: Any, values: Any) -> Any:
 # Cholesky
 
 
-def _cholesky_rule(g: Any, out: Any, x: Any) -> Any:
-    size = shape_of(out)[-1]
-    inner = matmul(swap(out), g) * (np.tri(size) - 0.5 * np.eye(size))
-    left = solve(swap(out), inner)
-    return _symmetric(swap(solve(swap(out), swap(left))))
-
-
-cholesky: Function = of_matrix(
-    "cholesky",
-    ("out", _cholesky_rule),
+@by_rule(
+    of_matrix,
+    "out",
     units="a -> a^1/2",
     array=lambda x: np.linalg.cholesky(_symmetric_part(x)),
     entries=lower_triangle,
@@ -71,10 +64,18 @@ cholesky: Function = of_matrix(
     fails=Failure(
         refused=lambda shape: f"cholesky(A + 1e-6*eye({shape[-1]}))   where A is a covariance, singular by rounding"
     ),
-    doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
-    derivative="wrt x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g",
-    example="cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]",
 )
+def cholesky(g: Any, out: Any, x: Any) -> Any:
+    """The lower triangular L with L @ L.T = x, for a symmetric positive definite x.
+
+    derivative: wrt x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g
+    example: cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]
+    """
+    size = shape_of(out)[-1]
+    inner = matmul(swap(out), g) * (np.tri(size) - 0.5 * np.eye(size))
+    left = solve(swap(out), inner)
+    return _symmetric(swap(solve(swap(out), swap(left))))
+
 
 # Eigenvalues of symmetric matrices
 
@@ -160,25 +161,6 @@ def _outside(x: Any, basis: Any) -> Any:
     return x - matmul(basis, matmul(swap(basis), x))
 
 
-def _left_rule(g: Any, out: Any, x: Any) -> Any:
-    values, right = svd_values(x), svd_right(x)
-    inner = _scaled(_turns(values, matmul(swap(out), g)), values)
-    turned = matmul(out, inner)
-    if shape_of(out)[-2] > shape_of(out)[-1]:
-        turned = turned + _outside(g, out) / unsqueeze(values, -2)
-    return matmul(turned, right)
-
-
-def _right_rule(g: Any, out: Any, x: Any) -> Any:
-    values, left = svd_values(x), svd_left(x)
-    basis, gt = swap(out), swap(g)
-    inner = unsqueeze(values, -1) * _turns(values, matmul(out, gt))
-    turned = matmul(inner, out)
-    if shape_of(out)[-1] > shape_of(out)[-2]:
-        turned = turned + swap(_outside(gt, basis) / unsqueeze(values, -2))
-    return matmul(left, turned)
-
-
 _TALL = (A,), ([*A, [1.0, -1.0]],)
 _OBLONG = (*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],))
 
@@ -192,23 +174,27 @@ def svd_values(g: Any, out: Any, x: Any) -> Any:
     return matmul(_scaled(svd_left(x), g), svd_right(x))
 
 
-svd_left: Function = _svd_row(
-    "svd_left",
-    ("out x", _left_rule),
-    units="a -> 1",
-    array=lambda x: _svd(x, 0),
-    fails=_VECTORS,
-    doc="The left singular vectors of a matrix, in columns.",
-)
+@by_rule(_svd_row, "out x", units="a -> 1", array=lambda x: _svd(x, 0), fails=_VECTORS)
+def svd_left(g: Any, out: Any, x: Any) -> Any:
+    """The left singular vectors of a matrix, in columns."""
+    values, right = svd_values(x), svd_right(x)
+    inner = _scaled(_turns(values, matmul(swap(out), g)), values)
+    turned = matmul(out, inner)
+    if shape_of(out)[-2] > shape_of(out)[-1]:
+        turned = turned + _outside(g, out) / unsqueeze(values, -2)
+    return matmul(turned, right)
 
-svd_right: Function = _svd_row(
-    "svd_right",
-    ("out x", _right_rule),
-    units="a -> 1",
-    array=lambda x: _svd(x, 2),
-    fails=_VECTORS,
-    doc="The right singular vectors of a matrix, in rows.",
-)
+
+@by_rule(_svd_row, "out x", units="a -> 1", array=lambda x: _svd(x, 2), fails=_VECTORS)
+def svd_right(g: Any, out: Any, x: Any) -> Any:
+    """The right singular vectors of a matrix, in rows."""
+    values, left = svd_values(x), svd_left(x)
+    basis, gt = swap(out), swap(g)
+    inner = unsqueeze(values, -1) * _turns(values, matmul(out, gt))
+    turned = matmul(inner, out)
+    if shape_of(out)[-1] > shape_of(out)[-2]:
+        turned = turned + swap(_outside(gt, basis) / unsqueeze(values, -2))
+    return matmul(left, turned)
 
 
 @composed(samples=_OBLONG, kinks=(REPEATED,))
@@ -296,25 +282,25 @@ def _beside(g: Any, left: Any, right: Any) -> Any:
     return g - matmul(left, matmul(right, g))
 
 
-def _pinv_rule(g: Any, out: Any, x: Any) -> Any:
+@by_rule(
+    of_matrix,
+    "out x",
+    units="a -> 1/a",
+    array=lambda x: np.linalg.pinv(_for_svd(x), rcond=max(x.shape[-2:]) * np.finfo(float).eps),
+    square=False,
+    samples=_OBLONG,
+)
+def pinv(g: Any, out: Any, x: Any) -> Any:
+    """The pseudo-inverse: the inverse of a regular matrix, and the best substitute for any other.
+
+    derivative: that of constant rank
+    example: pinv([[2, 0], [0, 0]]) == [[0.5, 0], [0, 0]]
+    """
     p, pt, gt = out, swap(out), swap(g)
     first = matmul(matmul(pt, g), pt)
     second = matmul(_beside(gt, x, p), matmul(p, pt))
     third = matmul(matmul(pt, p), swap(_beside(g, p, x)))
     return second + third - first
-
-
-pinv: Function = of_matrix(
-    "pinv",
-    ("out x", _pinv_rule),
-    units="a -> 1/a",
-    array=lambda x: np.linalg.pinv(_for_svd(x), rcond=max(x.shape[-2:]) * np.finfo(float).eps),
-    square=False,
-    samples=_OBLONG,
-    doc="The pseudo-inverse: the inverse of a regular matrix, and the best substitute for any other.",
-    derivative="that of constant rank",
-    example="pinv([[2, 0], [0, 0]]) == [[0.5, 0], [0, 0]]",
-)
 
 
 def _overdetermined(x: Any, y: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import truth_of, wholes_of
-from agrad.engine.core.dispatch import in_family, operand, shape_of_any
+from agrad.engine.core.dispatch import by_rule, in_family, operand, shape_of_any
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
@@ -156,30 +156,28 @@ def solve_banded(l_and_u: Any, x: Any, y: Any, /) -> Any:
     return banded_solution(x, y, lower=counts[0], upper=counts[1])
 
 
-# The matrix exponential, and solutions with matrices that are already factorised.
+# The matrix exponential, by scaling and squaring with Padé approximants (Al-Mohy and Higham, 2009), and solutions with
+# matrices that are already factorised.
 
 
-def _exponential_rule(g: Any, out: Any, x: Any) -> Any:
-    """A block of the exponential of [[x.T, g], [0, x.T]]: the adjoint of the Fréchet derivative.
+@by_rule(
+    of_matrix,
+    "x",
+    array=lambda x: extra("scipy.linalg", "expm", "SciPy", "science").expm(x),
+    samples=(([[0.2, 1.0], [0.5, -0.3]],), ([[[0.2, 1.0], [0.5, 0.3]], [[0.0, 1.0], [0.0, 0.0]]],)),
+)
+def expm(g: Any, out: Any, x: Any) -> Any:
+    """The exponential of a square matrix: the sum of x**k/k! in matrix products.
 
-    R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17 (1996).
+    derivative: a block of the exponential of [[x.T, g], [0, x.T]]
+    example: expm([[0, 1], [0, 0]]) == [[1, 1], [0, 1]]
     """
+    # A block of the exponential of [[x.T, g], [0, x.T]]: the adjoint of the Fréchet derivative.
+    # R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17 (1996).
     n, back = shape_of_any(x)[-1], swap(x)
     upper = concat([back, g], -1)
     lower = concat([mul(back, 0.0), back], -1)
     return getitem(expm(concat([upper, lower], -2)), (..., slice(None, n), slice(n, None)))
-
-
-expm: Function = of_matrix(
-    "expm",
-    ("x", _exponential_rule),
-    # By scaling and squaring with Padé approximants: Al-Mohy and Higham, 2009.
-    array=lambda x: extra("scipy.linalg", "expm", "SciPy", "science").expm(x),
-    samples=(([[0.2, 1.0], [0.5, -0.3]],), ([[[0.2, 1.0], [0.5, 0.3]], [[0.0, 1.0], [0.0, 0.0]]],)),
-    doc="The exponential of a square matrix: the sum of x**k/k! in matrix products.",
-    derivative="a block of the exponential of [[x.T, g], [0, x.T]]",
-    example="expm([[0, 1], [0, 0]]) == [[1, 1], [0, 1]]",
-)
 
 
 @composed(samples=((A, [1.0, 2.0]), (A, [[1.0, 2.0], [0.5, -1.0]], {"lower": True})))
