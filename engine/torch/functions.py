@@ -42,35 +42,13 @@ from agrad.torch.registry import (
     whole,
 )
 from agrad.torch.tensor import CAREFUL, Tensor, above, check_writable, entitle, give, kinded, part_of, typed, write_over
-from agrad.torch.types import as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
+from agrad.torch.types import TABLES, as_dtype, as_pytorch, bool_, device, dtype_of, float64, int64
 
-# What is the same in the engine but for its name: `theirs=ours`.
-_UNARY = (
-    "abs absolute=abs acos arccos=acos acosh arccosh=acosh asin arcsin=asin asinh arcsinh=asinh atan arctan=atan atanh "
-    "arctanh=atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor lgamma log log10 log1p log2 neg "
-    "negative=neg rad2deg reciprocal relu rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc fix=trunc "
-    "i0"
-)
-_BINARY = (
-    "add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow atan2 arctan2=atan2 fmod remainder "
-    "floor_divide hypot logaddexp gcd lcm"
-)
-_COMPARING = (
-    "eq=equal ne=not_equal not_equal lt=less less le=less_equal less_equal gt=greater greater ge=greater_equal "
-    "greater_equal"
-)
-_OTHERS = (
-    "maximum minimum isnan isfinite "
-    "matmul mm=matmul bmm=matmul mv=matmul inverse=inv det "
-    "matrix_power pinverse=pinv selu softplus silu matrix_exp=expm"
-)
-
-
-for _text in (_UNARY, _BINARY, _COMPARING, _OTHERS):
-    for _pair in _text.split():
-        _name, _, _ours = _pair.partition("=")
-        _quick = (_ours or _name) if _text == _UNARY and (_ours or _name) in OPS else ""
-        public(_name, place=_text != _OTHERS, quick=_quick)(plain(_name, _ours or _name, _text != _UNARY))
+for _pair, _way in TABLES["same"].items():
+    _name, _, _ours = _pair.partition("=")
+    _ours = _ours or _name
+    _quick = _ours if _way == "of one" and _ours in OPS else ""
+    public(_name, place=_way != "by itself", quick=_quick)(plain(_name, _ours, _way != "of one"))
 
 
 @public(method=False)
@@ -1703,14 +1681,4 @@ give("__abs__", TORCH["abs"])
 give("__hash__", object.__hash__)
 
 
-# Which are no functions of `torch`; of those that write in place only some of one tensor are.
-METHODS_ALONE = frozenset(
-    "contiguous data_ptr dim element_size expand expand_as fork_rng gammaln is_contiguous multigammaln ndimension "
-    "nelement repeat reshape_as rsub_ silu slice softmin softplus storage_offset stride sum_to_size to unfold view "
-    "view_as absolute_ digamma_ erfinv_ lgamma_ sgn_ sign_ tril_ triu_ cumsum_ cumprod_ "
-    "add_ addcdiv_ addcmul_ addmm_ addr_ arctan2_ atan2_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ "
-    "bitwise_or_ bitwise_right_shift_ bitwise_xor_ copysign_ div_ divide_ eq_ float_power_ floor_divide_ fmod_ ge_ "
-    "greater_ greater_equal_ gt_ heaviside_ hypot_ index_add_ index_copy_ index_fill_ le_ lerp_ less_ less_equal_ "
-    "logaddexp_ logical_and_ logical_not_ logical_or_ logical_xor_ lt_ masked_fill_ masked_scatter_ mul_ multiply_ ne_ "
-    "not_equal_ pow_ put_ remainder_ scatter_ scatter_add_ scatter_reduce_ sub_ subtract_ true_divide_".split()
-)
+METHODS_ALONE = frozenset(TABLES["methods alone"])

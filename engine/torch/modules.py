@@ -16,16 +16,16 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, require_files
 from agrad.engine.core.graph import touch
 from agrad.engine.errors import AgradError
+from agrad.engine.nn import optim
 from agrad.engine.nn.applied import spelled_out
-from agrad.engine.nn.optim import Optimizer
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, distributions, func, tools
 from agrad.torch import composed as extra
 from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
-from agrad.torch.registry import TORCH, checked, engine, named, plain, refuse_whole, requirement
+from agrad.torch.registry import TORCH, T, checked, engine, named, plain, refuse_whole, requirement
 from agrad.torch.tensor import Tensor, entitle, keep, no_attribute, typed, write_over
-from agrad.torch.types import LinAlgError, ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
+from agrad.torch.types import TABLES, LinAlgError, ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -94,7 +94,7 @@ def _layer(name: str, found: Any) -> Any:
     """A layer of the engine as a class of torch.nn."""
     if not (isinstance(found, type) and issubclass(found, layers.Module)) or found in _PLAIN:
         return found
-    function = getattr(found, "function", _FUNCTIONS.get(name, ""))
+    function = getattr(found, "function", TABLES["functions of layers"].get(name, ""))
 
     begin, check = _valued(found.__init__, ("type", "arity")), requirement(function) or _nothing
 
@@ -135,35 +135,11 @@ def _layer(name: str, found: Any) -> Any:
 _STRICT = ("BatchNorm", "RNN", "LSTM", "GRU")  # layers for which another number of axes is a ValueError
 
 
-# The functions that layers call, where they do not tell.
-_FUNCTIONS = {
-    "Embedding": "embedding", "BatchNorm1d": "batch_norm", "BatchNorm2d": "batch_norm", "LayerNorm": "layer_norm",
-    "GroupNorm": "group_norm", "Conv1d": "conv1d", "Conv2d": "conv2d", "ConvTranspose1d": "conv1d",
-    "ConvTranspose2d": "conv2d", "PReLU": "prelu", **{f"Dropout{n}": "dropout" for n in ("", "1d", "2d")},
-}  # fmt: skip
-# What PyTorch calls the last node of a function, where that is not what it is called here.
-_TITLES = dict(
-    pair.split("=")
-    for pair in (
-        "relu=Relu elu=Elu selu=Elu celu=Celu gelu=Gelu silu=Silu mish=Mish leaky_relu=LeakyRelu softplus=Softplus "
-        "softshrink=Softshrink hardshrink=Hardshrink hardtanh=Hardtanh hardsigmoid=Hardsigmoid hardswish=Hardswish "
-        "logsigmoid=LogSigmoid threshold=Threshold glu=Glu prelu=PreluKernel mse_loss=MseLoss nll_loss=NllLoss "
-        "cross_entropy=NllLoss smooth_l1_loss=SmoothL1Loss huber_loss=HuberLoss soft_margin_loss=SoftMarginLoss "
-        "binary_cross_entropy=BinaryCrossEntropy binary_cross_entropy_with_logits=BinaryCrossEntropyWithLogits "
-        "layer_norm=NativeLayerNorm group_norm=NativeGroupNorm batch_norm=NativeBatchNorm embedding=Embedding "
-        "pad=ConstantPadNd conv1d=Convolution conv2d=Convolution conv_transpose1d=Convolution max_pool1d=Squeeze1 "
-        "conv_transpose2d=Convolution avg_pool1d=Squeeze1 adaptive_avg_pool1d=Squeeze1 adaptive_max_pool1d=Squeeze1 "
-        "max_pool2d=MaxPool2DWithIndices adaptive_max_pool2d=AdaptiveMaxPool2D avg_pool2d=AvgPool2D "
-        "adaptive_avg_pool2d=AdaptiveAvgPool2D pairwise_distance=Norm1"
-    ).split()
-)
-
-
 def _entitled(function: str, found: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """What a function of torch.nn.functional has made, with PyTorch's name of it."""
     if function.startswith("dropout") and found.kind is not args[0].kind:
         refuse_whole(args[0])
-    title = _TITLES.get(function)
+    title = TABLES["titles"].get(function)
     if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
         return found
     if function.startswith("conv") and args[0].ndim == int(function[-2]) + 1:  # PyTorch computes that of a batch
@@ -183,7 +159,7 @@ def _optimizer(name: str, found: Any) -> Any:
     if not isinstance(found, type) or name in ("Optimizer", "LRScheduler"):
         return found
 
-    names = _KEPT.get(name, "").split()
+    names = TABLES["kept"].get(name, "").split()
 
     def read(self: Any, state: Any) -> Any:
         if not isinstance(state, dict):
@@ -205,16 +181,6 @@ def _optimizer(name: str, found: Any) -> Any:
     body["step"] = _valued(found.step, ("type", "arity", "leaf"))  # type: ignore[attr-defined]
     body |= {"_read": read, "_written": written} if names else {}
     return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
-
-
-# What optimisers keep of a parameter, by PyTorch's names.
-_ADAM = "exp_avg exp_avg_sq step"
-_KEPT = {
-    "SGD": "momentum_buffer", "Adam": f"{_ADAM} max_exp_avg_sq", "AdamW": f"{_ADAM} max_exp_avg_sq", "RAdam": _ADAM,
-    "NAdam": f"{_ADAM} mu_product", "Adamax": "exp_avg exp_inf step", "Adadelta": "square_avg acc_delta",
-    "RMSprop": "square_avg momentum_buffer grad_avg", "Adagrad": "sum step", "Rprop": "prev step_size",
-    "ASGD": "step eta mu ax",
-}  # fmt: skip
 
 
 def _valued(function: Callable[..., Any], types: tuple[str, ...] = ("type",)) -> Callable[..., Any]:
@@ -464,13 +430,6 @@ def _with_names(made: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **keywords: made(*function(*args, **keywords))
 
 
-_SPECIAL = (
-    "digamma entr erf erfc erfinv exp2 expm1 gammainc gammaincc i0 i1 log1p log_ndtr log_softmax logit logsumexp "
-    "multigammaln ndtr ndtri polygamma round sinc softmax xlog1py xlogy psi=digamma gammaln=lgamma expit=sigmoid "
-    "bessel_j0=j0 bessel_j1=j1"
-)
-
-
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -637,10 +596,7 @@ _SAVED = {
 # The modules
 
 
-_OF_SEEDS = "manual_seed seed initial_seed get_rng_state set_rng_state fork_rng"
-
-
-def _same(f: Any = None, **_: Any) -> Any:
+def _same(f: Any = None, *_: Any, **__: Any) -> Any:
     """The function itself: there is nothing to compile."""
     return f if f is not None else lambda g: g
 
@@ -649,119 +605,59 @@ def _nothing(*_: Any) -> None:
     """What is done on a device that is not there."""
 
 
-# The modules, each with its docstring, and the modules of the engine whose names it has, too.
-_MODULES = """
-autograd                | Backward passes.                       |
-autograd.function       | Functions of the user.                 |
-autograd.functional     | Derivatives of functions.              |
-autograd.forward_ad     | Dual numbers.                          |
-autograd.graph          | Nodes of the graph.                    |
-autograd.gradcheck      | Derivatives beside differences.        |
-func                    | Derivatives of functions, and of many. |
-nn                      | Layers, losses and modules.            | nn
-nn.functional           | Layers and losses as functions.        | nn.functional
-nn.init                 | First values of parameters.            | nn.init
-nn.parameter            | Parameters.                            | nn.parameter
-nn.modules              | The classes of layers.                 | nn
-nn.modules.module       | The base of modules.                   |
-nn.utils                | Gradients and parameters of modules.   | nn.utils
-nn.utils.rnn            | Sequences of different lengths.        |
-nn.utils.parametrize    | Parameters that are computed.          |
-nn.utils.parametrizations | Such parameters.                     |
-distributions           | Random numbers with densities.         |
-optim                   | Optimisers.                            | nn.optim
-optim.optimizer         | The base of optimisers.                |
-optim.swa_utils         | Means of weights.                      |
-optim.lr_scheduler      | Rates that change.                     | nn.optim.lr_scheduler
-utils                   | Tools.                                 |
-utils.data              | Batches of data.                       | nn.utils.data
-utils.checkpoint        | Graphs that are computed again.        |
-linalg                  | Matrices.                              |
-special                 | Special functions.                     |
-testing                 | Comparisons.                           |
-random                  | Random numbers.                        |
-cuda                    | There is none.                         |
-mps                     | There is none.                         |
-accelerator             | There is none.                         |
-backends                | There is none.                         |
-backends.cudnn          | There is none.                         |
-backends.mps            | There is none.                         |
-amp                     | One type of numbers.                   |
-jit                     | There is nothing to compile.           |
-"""
 _ADAPTED = {"nn": _layer, "nn.modules": _layer, "nn.functional": _function, "utils.data": _data}
 _ADAPTED |= {"nn.utils": _typing, "optim": _optimizer, "optim.lr_scheduler": _optimizer}
-# Functions of torch.nn.functional that are in torch, too.
-_ALSO = (
-    "conv1d conv2d conv_transpose1d conv_transpose2d dropout layer_norm group_norm rms_norm kl_div cosine_similarity "
-    "pairwise_distance prelu celu hardshrink threshold bilinear max_pool1d max_pool2d avg_pool1d alpha_dropout "
-    "binary_cross_entropy_with_logits hinge_embedding_loss margin_ranking_loss cosine_embedding_loss pixel_shuffle "
-    "triplet_margin_loss poisson_nll_loss pixel_unshuffle channel_shuffle"
-)
 
 
-def _names_from(module: Any, names: str) -> dict[str, Any]:
-    return {name: getattr(module, name) for name in names.split()}
+def _names(row: str) -> dict[str, Any]:
+    """The names that a row of the table of modules gives to one: `func: grad vjp; modules: gradcheck=_gradcheck`."""
+    found = {}
+    for part in filter(None, row.split("; ")):
+        source, _, names = part.partition(": ")
+        for theirs, _, ours in (pair.partition("=") for pair in names.split()):
+            found[theirs] = getattr(_SOURCES[source], ours or theirs)
+    return found
 
 
-def _own_names() -> dict[str, dict[str, Any]]:
-    """The names that modules have of this package."""
-    checks = {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck}
-    passes = "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled detect_anomaly "
+_SOURCES: dict[str, Any] = {
+    "autograd": autograd, "func": func, "functional": func.functional, "nn": layers, "optim": optim, "tools": tools,
+    "torch": T,
+    "modules": sys.modules[__name__],
+}  # fmt: skip
+
+
+def _more_names() -> dict[str, dict[str, Any]]:
+    """The names that modules have beside those of the table."""
     absent: dict[str, Any] = {"is_available": lambda: False}
     nowhere = absent | {"device_count": lambda: 0, "empty_cache": _nothing, "synchronize": _nothing}
     seeded = nowhere | {"manual_seed": _nothing}
-    pairs = [pair.partition("=") for pair in _SPECIAL.split()]
-    special = {name: checked(name, plain(name, ours or name, True)) for name, _, ours in pairs}
-    transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state"
-    transforms += " linearize"
-    duals = "enter_dual_level exit_dual_level dual_level make_dual unpack_dual UnpackedDualTensor"
+    pairs = [pair.partition("=") for pair in TABLES["special"]]
     return {
-        "autograd": _names_from(autograd, passes + "set_detect_anomaly") | checks,
-        "autograd.function": _names_from(autograd, "Function once_differentiable FunctionCtx"),
-        "autograd.functional": _names_from(func.functional, "jacobian hessian vjp jvp vhp hvp"),
-        "autograd.forward_ad": _names_from(func, duals),
-        "autograd.graph": _names_from(autograd, "saved_tensors_hooks") | {"save_on_cpu": TORCH["autocast"]},
-        "autograd.gradcheck": checks | {"GradcheckError": GradcheckError},
-        "func": _names_from(func, transforms),
-        "nn": _names_from(layers, "Module Parameter"),
         "nn.functional": _functional(),
-        "nn.modules": _names_from(layers, "Module"),
-        "nn.modules.module": _names_from(layers, "Module Parameter"),
-        "nn.utils.rnn": tools.RNN,
-        "nn.utils.parametrize": tools.PARAMETRIZE,
-        "nn.utils.parametrizations": {"weight_norm": tools.weight_norm},
-        "optim.optimizer": {"Optimizer": Optimizer},
-        "optim.swa_utils": tools.SWA,
-        "utils.checkpoint": {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
         "linalg": _linalg(),
-        "special": special | {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")},
-        "testing": {"assert_close": assert_close},
-        "random": {name: TORCH[name] for name in _OF_SEEDS.split()},
+        "special": {name: checked(name, plain(name, ours or name, True)) for name, _, ours in pairs},
         "cuda": seeded | {"manual_seed_all": _nothing},
         "mps": seeded,
         "accelerator": nowhere | {"current_accelerator": _nothing},
         "backends.cudnn": {**absent, "deterministic": False, "benchmark": False},
         "backends.mps": {**absent, "is_built": lambda: False},
-        "amp": {"autocast": TORCH["autocast"]},
-        "jit": {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
     }
 
 
 def install(torch: Any) -> None:
     """Put the modules where imports find them, and as names into `torch`."""
-    own, table = _own_names(), dict[str, Module]()
-    for line in _MODULES.strip().splitlines():
-        name, doc, ours = (part.strip() for part in line.split("|"))
+    more, table = _more_names(), dict[str, Module]()
+    for name, row in TABLES["modules"].items():
+        doc, ours, names, *_ = (part.strip() for part in f"{row} | | ".split("|"))
         others: list[Any] = [import_module(f"agrad.engine.{ours}")] if ours else []
         others += [composed.MODULES] if ours == "nn" else [distributions.NAMES] if name == "distributions" else []
-        table[name] = made = Module(name, doc, own.get(name, {}), *others, adapt=_ADAPTED.get(name))
+        table[name] = made = Module(name, doc, more.get(name, {}) | _names(names), *others, adapt=_ADAPTED.get(name))
         sys.modules[made.__name__] = made
         owner, _, last = name.rpartition(".")
         (table[owner] if owner else torch).__dict__[last] = made
     table["autograd"].__dict__["gradcheck"] = _gradcheck
     table["nn"].__dict__.update(composed.lazily(table["nn"]))
-    torch.__dict__.update({name: getattr(table["nn.functional"], name) for name in _ALSO.split()})
+    torch.__dict__.update({name: getattr(table["nn.functional"], name) for name in TABLES["also in torch"]})
     torch.__dict__.update(
         compile=_same, save=save, load=load, vmap=func.vmap, Tensor=Tensor, cdist=TORCH["cdist"],
         return_types=SimpleNamespace(), use_deterministic_algorithms=lambda *_: None, set_num_threads=lambda n: None,

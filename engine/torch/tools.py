@@ -289,16 +289,3 @@ class SWALR(LRScheduler):
         before, share = self._share(self.last_epoch - 1), self._share(self.last_epoch)
         first = (rate - before * self.swa_lr) / (1 - before) if before < 1.0 else 0.0
         return self.swa_lr * share + first * (1 - share)
-
-
-RNN: dict[str, Any] = {
-    f.__name__: f for f in (pad_sequence, unpad_sequence, pack_sequence, pack_padded_sequence, pad_packed_sequence)
-}
-RNN["PackedSequence"] = PackedSequence
-PARAMETRIZE: dict[str, Any] = {
-    f.__name__: f for f in (register_parametrization, is_parametrized, remove_parametrizations)
-}
-PARAMETRIZE["ParametrizationList"] = ParametrizationList
-SWA: dict[str, Any] = {
-    one.__name__: one for one in (AveragedModel, SWALR, get_ema_avg_fn, get_ema_multi_avg_fn, update_bn)
-}
