@@ -1,6 +1,6 @@
 """The functions of agrad for those of NumPy, to which `protocols` passes calls.
 
-Functions with the same name in both (`sum`, `linalg.inv`) are not listed. `NAMES` has those with other names, `MADE`
+Functions with the same name in both (`sum`, `linalg.inv`) are not listed. names.txt has those with other names, `MADE`
 those made from several operations, or with other arguments: their parameters have NumPy's names, and any other
 argument is refused. `numpy_arrays` has those of shapes and of whole arrays.
 """
@@ -23,7 +23,10 @@ from agrad.engine.interop.numpy_arrays import MOVING, ag
 from agrad.engine.ops.arrays.statistics import quantiles
 from agrad.engine.ops.linalg.decomposition import eigh_values, eigh_vectors, svd_values
 from agrad.engine.ops.linalg.norms import of_vector
+from agrad.engine.text import beside, tables
 from agrad.engine.values import broadcast, format_shape, np, shape_of
+
+TABLES = tables(beside(__file__, "names.txt"))
 
 # Reductions with `where=` and `initial=`, and those that the table of operations has not
 
@@ -104,40 +107,6 @@ REDUCTIONS: dict[str, Function] = {
     ),
 }
 
-
-# NumPy's name -> agrad's. A ufunc goes by the name that it gives itself: np.mod is called remainder.
-NAMES = {
-    "absolute": "abs", "fabs": "abs", "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg",
-    "power": "pow", "float_power": "pow", "rint": "round", "fix": "trunc", "degrees": "rad2deg", "radians": "deg2rad",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "positive": "clone", "conjugate": "clone", "copy": "clone", "real_if_close": "clone",
-    "around": "round", "broadcast_to": "expand", "cumulative_sum": "cumsum", "cumulative_prod": "cumprod",
-}  # fmt: skip
-
-# SciPy's name -> agrad's, where scipy.special has another.
-IN_SCIPY = {
-    "gammaln": "lgamma",
-    "psi": "digamma",
-    "betaln": "lbeta",
-    "expit": "sigmoid",
-    "log_expit": "logsigmoid",
-    "jn": "jv",
-    "yn": "yv",
-}
-
-# NumPy's name of an argument -> agrad's.
-RENAMED = {
-    "offset": "k", "decimals": "digits", "repeats": "n", "reps": "n", "correction": "ddof",
-    "a_min": "lo", "a_max": "hi", "min": "lo", "max": "hi", "newshape": "shape",
-}  # fmt: skip
-
-# Functions that describe an array, or store it, without making another: NumPy's own, on the plain entries. Those that
-# compare entries and return a truth value make a guard; the others do not.
-DECIDING = "allclose array_equal array_equiv nonzero".split()
-DESCRIBING = """
-    shape ndim size iscomplexobj isrealobj result_type can_cast common_type min_scalar_type may_share_memory
-    shares_memory array2string array_repr array_str save savetxt savez savez_compressed
-""".split()
 
 # Entry by entry
 
@@ -294,14 +263,9 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
 
 # The table
 
-# Those of `numpy_arrays` that have NumPy's names.
-_OF_ARRAYS = """
-    array_split broadcast_arrays column_stack concatenate cross diff einsum expand_dims gradient hstack inner meshgrid
-    moveaxis pad ravel reshape swapaxes take take_along_axis tensordot transpose
-""".split()
 MADE: dict[str, Function] = {
     **_LOGIC,
-    **{name: getattr(arrays, name) for name in _OF_ARRAYS},
+    **{name: getattr(arrays, name) for name in TABLES["arrays"]},
     **REDUCTIONS,
     **MOVING,
     "bitwise_and": _of_truths("logical_and"),
@@ -390,7 +354,7 @@ MADE: dict[str, Function] = {
 def _targets() -> Mapping[Any, str | Function]:
     """The function for each of NumPy's: the name of an entry of agrad's table, or one of those made here."""
     same = {path + name: name for name in FUNCTIONS.keys() for path in ("", "linalg.")}  # noqa: SIM118 - imports none
-    targets: dict[str, str | Function] = {**same, **NAMES, **MADE}
+    targets: dict[str, str | Function] = {**same, **TABLES["functions"], **MADE}
     found = {_in_numpy(path): target for path, target in targets.items()}
     return {one: target for one, target in found.items() if callable(one) and not isinstance(one, type)}
 
@@ -407,7 +371,7 @@ def counterpart(function: Any) -> Entry | Function | None:
 @cache
 def describing() -> Mapping[Any, bool]:
     """NumPy's functions that run on the plain entries, and whether they make a guard."""
-    found = {_in_numpy(name): name in DECIDING for name in (*DESCRIBING, *DECIDING)}
+    found = {_in_numpy(name): bool(how) for name, how in TABLES["describing"].items()}
     return {function: decides for function, decides in found.items() if function is not None}
 
 

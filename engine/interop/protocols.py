@@ -147,7 +147,7 @@ def _for_ufunc(ufunc: Any) -> Function | None:
     numpy_functions = interop.numpy_functions
     target, name = numpy_functions.counterpart(ufunc), str(ufunc.__name__)
     if target is None and getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
-        target = FUNCTIONS.get(numpy_functions.IN_SCIPY.get(name, name))
+        target = FUNCTIONS.get(numpy_functions.TABLES["scipy"].get(name, name))
     return target.call if isinstance(target, Entry) else target
 
 
@@ -188,7 +188,8 @@ class _Counterpart:
             self.signature = inspect.signature(function)
         except ValueError:  # before NumPy 2.4, functions written in C have no signature
             self.signature = inspect.signature(self.call)
-        names = {name: interop.numpy_functions.RENAMED.get(name, name) for name in self.signature.parameters}
+        ours_of = interop.numpy_functions.TABLES["arguments"]
+        names = {name: ours_of.get(name, name) for name in self.signature.parameters}
         self.takes = {name: name if name in known else ours for name, ours in names.items() if {name, ours} & known}
         if any(one.kind is one.VAR_KEYWORD for one in self.signature.parameters.values()):
             self.takes |= {name: name for name in known}

@@ -10,6 +10,7 @@ from agrad.engine import units
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import afford, current
 from agrad.engine.ops.data_files import load_text
+from agrad.engine.text import beside, tables
 from agrad.engine.values import np as real
 from agrad.numpy.arrays import (
     DTYPES,
@@ -25,46 +26,10 @@ from agrad.numpy.arrays import (
 )
 from agrad.torch.tensor import Tensor
 
-_NAMES = (
-    "abs absolute add all allclose amax amin angle any append arange arccos arccosh arcsin arcsinh arctan arctan2"
-    " arctanh argmax argmin argsort argwhere around array array_equal array_split asarray atleast_1d atleast_2d"
-    " atleast_3d average bincount broadcast_to cbrt ceil clip column_stack concatenate convolve copy copysign corrcoef"
-    " correlate cos cosh count_nonzero cov cross cumprod cumsum deg2rad degrees delete diag diagflat diagonal diff"
-    " digitize divide dot dstack ediff1d einsum empty empty_like equal exp exp2 expand_dims expm1 eye fabs flatnonzero"
-    " flip fliplr flipud float_power floor floor_divide fmax fmin fmod full full_like gcd geomspace gradient greater"
-    " greater_equal heaviside histogram hsplit hstack hypot identity inner insert interp intersect1d invert isclose"
-    " isfinite isin isinf isnan kron lcm less less_equal linspace log log10 log1p log2 logaddexp logical_and"
-    " logical_not logical_or logical_xor logspace matmul max maximum mean median meshgrid min minimum mod moveaxis"
-    " multiply nan_to_num nanargmax nanargmin nanmax nanmean nanmedian nanmin nanstd nansum nanvar ndim negative"
-    " nonzero not_equal ones ones_like outer percentile polyfit polyval power prod ptp quantile rad2deg radians"
-    " ravel reciprocal remainder repeat reshape rint roll rot90 round searchsorted setdiff1d shape sign sin sinc sinh"
-    " size sort split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile"
-    " trace transpose trapezoid tri tril tril_indices triu triu_indices trunc union1d unique unravel_index vander var"
-    " vdot vsplit vstack where zeros zeros_like argpartition block ix_ lexsort nancumsum nanprod nanquantile"
-    " nanpercentile pad partition polyadd polyder polyint polymul polysub ravel_multi_index resize select"
-    " tril_indices_from"
-    " triu_indices_from"
-)
-_LINALG = (
-    "cholesky cond det eigh eigvalsh inv lstsq matrix_norm matrix_power matrix_rank multi_dot norm pinv qr slogdet"
-    " solve svd"
-)
-_RANDOM = (
-    "rand randn random random_sample randint uniform normal standard_normal choice permutation exponential poisson"
-    " binomial beta gamma multivariate_normal"
-)
-_NEWER = "integers standard_exponential standard_gamma laplace lognormal chisquare geometric dirichlet multinomial"
+_TABLES = tables(beside(__file__, "functions.txt"))
+_FACTS = _TABLES["functions"] | _TABLES["linalg"]
 _REFUSED = frozenset({"out", "like", "casting", "signature", "subok", "order", "where", "sig", "extobj"})
 _OPTIONS = frozenset({"mode", "side", "indexing", "method", "kind", "optimize", "ord", "UPLO", "compute_uv"})
-_TEXTS = frozenset({"einsum", "norm"})  # functions of which an argument is a text
-_OF_SHAPES = frozenset("zeros ones empty full eye identity tri".split())
-_OF_PRODUCTS = frozenset(
-    "polymul ix_ block select "
-    "add subtract multiply divide outer kron meshgrid tensordot matmul dot inner vdot power hypot arctan2 maximum"
-    " minimum where isclose allclose isin cov corrcoef vander equal not_equal less less_equal greater greater_equal"
-    " floor_divide remainder mod fmod logaddexp copysign float_power fmax fmin gcd lcm heaviside logical_and"
-    " logical_or logical_xor searchsorted digitize einsum multi_dot".split()
-)
 
 
 def _given(x: Any, name: str) -> Any:
@@ -81,7 +46,7 @@ def _given(x: Any, name: str) -> Any:
         return (list if kind is list else tuple)([_given(one, name) for one in x])
     if isinstance(x, real.generic):
         return x
-    if kind is str and name in _TEXTS:
+    if kind is str and "texts" in _FACTS.get(name, ""):
         return x
     raise TypeError(f"np.{name} takes numbers and arrays of them, not {kind.__name__}")
 
@@ -121,7 +86,7 @@ def _large(x: Any) -> float:
 def _afford(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
     """Refuse what would be too large, before it is made."""
     entries: float = 0
-    if name in _OF_SHAPES:
+    if "shapes" in _FACTS[name]:
         entries = _large(args[0] if args else keywords.get("shape", keywords.get("N")))
         entries *= _large(args[1]) if name in ("eye", "tri") and len(args) > 1 else 1
         entries *= entries if name in ("eye", "identity", "tri") and len(args) == 1 else 1
@@ -148,7 +113,7 @@ def _afford(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
     elif name in ("histogram", "array_split", "split", "tril_indices", "triu_indices", "broadcast_to"):
         entries = max([_large(one) for one in args[1:2]] + [1.0])
         entries = 0 if name in ("split", "array_split") else entries * entries if name[:3] == "tri" else entries
-    elif name in _OF_PRODUCTS:
+    elif "products" in _FACTS[name]:
         entries = 1.0
         for one in [*args, *keywords.values()]:
             parts = one if isinstance(one, list | tuple) and name == "multi_dot" else (one,)
@@ -165,12 +130,9 @@ def _result_size(name: str, args: tuple[Any, ...], most: float) -> float:
     if name in ("matmul", "dot") and len(arrays) == 2 and all(map(len, arrays)):
         return most / float(arrays[0][-1] or 1) ** 2
     try:
-        return float(real.prod(real.broadcast_shapes(*arrays), dtype=float)) if name not in _GROWING else most
+        return float(real.prod(real.broadcast_shapes(*arrays), dtype=float)) if "growing" not in _FACTS[name] else most
     except ValueError:
         return most
-
-
-_GROWING = frozenset("outer kron meshgrid tensordot inner vander einsum cov corrcoef multi_dot".split())
 
 
 class LinAlgError(ValueError):
@@ -215,11 +177,8 @@ def _traced(name: str, module: Any, args: tuple[Any, ...], keywords: dict[str, A
         raise TypeError(f"np.{name} takes numbers and arrays of them")
     if name in ("array", "asarray"):
         return _stacked(args[0])
-    args = tuple([_stacked(one) if isinstance(one, list) and name not in _SEVERAL else one for one in args])
+    args = tuple([_stacked(one) if isinstance(one, list) and "several" not in _FACTS[name] else one for one in args])
     return getattr(module, name)(*args, **keywords)
-
-
-_SEVERAL = frozenset("concatenate stack vstack hstack dstack column_stack multi_dot".split())
 
 
 def _stacked(x: Any) -> Any:
@@ -249,7 +208,7 @@ def _operator(name: str) -> Callable[..., Any]:
             given = [_given(x, name) for x in others]
         except TypeError:
             return NotImplemented
-        _afford(_LARGE.get(name.strip("_ri"), "add"), (plain(self), *given), {})
+        _afford("matmul" if "matmul" in name else "add", (plain(self), *given), {})
         with real.errstate(all="ignore"):
             if swapped is not None:
                 return wrapped(swapped(given[0], plain(self)))
@@ -258,9 +217,6 @@ def _operator(name: str) -> Callable[..., Any]:
 
     method.__name__ = name
     return method
-
-
-_LARGE = {"matmul": "matmul"}
 
 
 def _rewritten(x: Any, found: Any) -> Any:
@@ -309,7 +265,7 @@ for _name in "lt le gt ge eq ne neg pos abs invert".split():
     setattr(Entries, f"__{_name}__", _operator(f"__{_name}__"))
 setattr(Entries, "__getitem__", _item)  # noqa: B010 - mypy knows its type
 setattr(Entries, "__setitem__", _set_item)  # noqa: B010
-NUMPY.update({name: _function(name, lambda: real) for name in _NAMES.split() if hasattr(real, name)})
+NUMPY.update({name: _function(name, lambda: real) for name in _TABLES["functions"] if hasattr(real, name)})
 
 
 def loadtxt(fname: Any, delimiter: Any = None, skiprows: int = 0, dtype: Any = float) -> Any:
@@ -359,7 +315,8 @@ class RandomState(_Numbers):
         self._numbers.seed(None if seed is None else int(seed))
 
 
-_KNOWN = {"RandomState": frozenset(_RANDOM.split()), "Generator": frozenset([*_RANDOM.split(), *_NEWER.split()])}
+_RANDOM = _TABLES["random"]
+_KNOWN = {"RandomState": _RANDOM, "Generator": _RANDOM | _TABLES["newer"]}
 
 
 def _logged(state: _Numbers) -> None:
@@ -385,7 +342,7 @@ def _drawn(name: str, state: _Numbers) -> Callable[..., Any]:
             entries = 1.0
             for one in sizes:
                 entries *= _large(one) if one is not None else 1.0
-            if name not in _OF_NUMBERS or "size" in options or len(given) > 2 or name == "permutation":
+            if not _KNOWN["Generator"][name] or "size" in options or len(given) > 2 or name == "permutation":
                 afford(f"np.random.{name}", (int(min(entries, 1e18)),))
         _logged(state)
         return wrapped(getattr(state._numbers, name)(*given, **options))
@@ -394,14 +351,9 @@ def _drawn(name: str, state: _Numbers) -> Callable[..., Any]:
     return call
 
 
-# Their last argument without a name may be a number of the distribution, and no size.
-_OF_NUMBERS = frozenset(
-    "permutation normal uniform randint poisson exponential integers standard_gamma laplace lognormal chisquare"
-    " geometric dirichlet binomial beta gamma choice multinomial multivariate_normal".split()
-)
 _STATE = RandomState()
-RANDOM: dict[str, Any] = {name: _drawn(name, _STATE) for name in _RANDOM.split()}
+RANDOM: dict[str, Any] = {name: _drawn(name, _STATE) for name in _RANDOM}
 RANDOM |= {"seed": _STATE.seed, "shuffle": _STATE.shuffle, "RandomState": RandomState, "default_rng": default_rng}
 RANDOM["Generator"] = Generator
-LINALG: dict[str, Any] = {name: _function(name, lambda: real.linalg) for name in _LINALG.split()}
+LINALG: dict[str, Any] = {name: _function(name, lambda: real.linalg) for name in _TABLES["linalg"]}
 LINALG["LinAlgError"] = LinAlgError

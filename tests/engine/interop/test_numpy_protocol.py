@@ -18,7 +18,7 @@ from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.interop.numpy_functions import MADE, MOVING, NAMES, counterpart, describing
+from agrad.engine.interop.numpy_functions import MADE, MOVING, TABLES, counterpart, describing
 
 autograd = pytest.importorskip("autograd")
 anp = pytest.importorskip("autograd.numpy")
@@ -183,7 +183,7 @@ def test_every_counterpart_has_a_case():
 
 
 def test_every_function_that_numpy_has_is_covered():
-    theirs = {ours: name for name, ours in NAMES.items()}
+    theirs = {ours: name for name, ours in TABLES["functions"].items()}
     for name, entry in FUNCTIONS.items():
         found = [in_numpy(path) for path in (name, f"linalg.{name}", theirs.get(name, name))]
         found = [function for function in found if callable(function) and not isinstance(function, type)]
@@ -195,8 +195,10 @@ def test_every_function_that_numpy_has_is_covered():
 
 
 def test_every_name_of_the_tables_is_numpys():
-    known = {name for name in (*NAMES, *MADE) if in_numpy(name) is not None}
-    assert {*NAMES, *MADE} - known <= {"trapz"} | ({*named(TEXTS["newer"])} if np.__version__ < "2.4" else set())
+    known = {name for name in (*TABLES["functions"], *MADE) if in_numpy(name) is not None}
+    assert {*TABLES["functions"], *MADE} - known <= {"trapz"} | (
+        {*named(TEXTS["newer"])} if np.__version__ < "2.4" else set()
+    )
 
 
 # Operators: an array on the left, a Tensor on the right
