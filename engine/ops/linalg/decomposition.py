@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.core.dispatch import by_rule, in_family, shape_of_any
-from agrad.engine.core.op import Failure, Function, Kink
+from agrad.engine.core.dispatch import by_array, by_rule, in_family, shape_of_any
+from agrad.engine.core.op import Failure, Kink
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import swap, unsqueeze
@@ -104,22 +104,24 @@ _EITHER_TRIANGLE = *_SYMMETRIC, (*_SYMMETRIC[0], {"upper": True})
 
 _eigh = partial(row, signature="x; upper=False", prepare=matrices("eigh"), samples=_EITHER_TRIANGLE)
 
-eigh_values: Function = _eigh(
-    "eigh_values",
-    units="a -> a",
-    array=in_room(lambda x, upper: np.linalg.eigvalsh(_symmetric_part(x), _triangle(upper))),
-    rules={"x": ("x", _values_rule)},
-    doc="The eigenvalues of a symmetric matrix, in ascending order.",
-)
 
-eigh_vectors: Function = _eigh(
-    "eigh_vectors",
+@by_array(_eigh, units="a -> a", rules={"x": ("x", _values_rule)})
+@in_room
+def eigh_values(x: Any, upper: Any) -> Any:
+    """The eigenvalues of a symmetric matrix, in ascending order."""
+    return np.linalg.eigvalsh(_symmetric_part(x), _triangle(upper))
+
+
+@by_array(
+    _eigh,
     units="a -> 1",
-    array=in_room(lambda x, upper: np.linalg.eigh(_symmetric(x), _triangle(upper))[1]),
     rules={"x": ("out x", _vectors_rule)},
     fails=Failure(no_derivative="the vectors of equal eigenvalues have none"),
-    doc="The eigenvectors of a symmetric matrix, in columns.",
 )
+@in_room
+def eigh_vectors(x: Any, upper: Any) -> Any:
+    """The eigenvectors of a symmetric matrix, in columns."""
+    return np.linalg.eigh(_symmetric(x), _triangle(upper))[1]
 
 
 @composed(samples=_SYMMETRIC, kinks=(REPEATED,))
@@ -242,21 +244,19 @@ def _r_rule(g: Any, out: Any, x: Any) -> Any:
 
 _qr = partial(row, prepare=_tall, samples=_TALL)
 
-qr_q: Function = _qr(
-    "qr_q",
-    units="a -> 1",
-    array=in_room(lambda x: np.linalg.qr(x)[0]),
-    rules={"x": ("out x", _q_rule)},
-    doc="The orthonormal columns of a QR decomposition.",
-)
 
-qr_r: Function = _qr(
-    "qr_r",
-    units="a -> a",
-    array=in_room(lambda x: np.linalg.qr(x)[1]),
-    rules={"x": ("out x", _r_rule)},
-    doc="The upper triangle of a QR decomposition.",
-)
+@by_array(_qr, units="a -> 1", rules={"x": ("out x", _q_rule)})
+@in_room
+def qr_q(x: Any) -> Any:
+    """The orthonormal columns of a QR decomposition."""
+    return np.linalg.qr(x)[0]
+
+
+@by_array(_qr, units="a -> a", rules={"x": ("out x", _r_rule)})
+@in_room
+def qr_r(x: Any) -> Any:
+    """The upper triangle of a QR decomposition."""
+    return np.linalg.qr(x)[1]
 
 
 @composed(samples=_OBLONG)
@@ -320,10 +320,9 @@ def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
     return second + third - first
 
 
-lstsq: Function = row(
-    "lstsq",
+@by_array(
+    row,
     units="a, b -> b/a",
-    array=in_room(lambda x, y, right: np.linalg.lstsq(_for_svd(x), y, rcond=None)[0]),
     rules={"x": ("out x y", _lstsq_by_matrix), "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g))},
     prepare=_overdetermined,
     samples=(
@@ -331,7 +330,12 @@ lstsq: Function = row(
         ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]], [[1.0, 2.0], [0.5, 1.0], [0.3, -1.0]]),
         ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]], [1.0, 2.0]),
     ),
-    doc="The s with the smallest norm(x @ s - y); of several, the shortest.",
-    derivative="wrt y: pinv(x).T @ g; wrt x: that of constant rank",
-    example="lstsq([[1, 0], [0, 1], [0, 0]], [1, 2, 5]) ~= [1, 2]",
 )
+@in_room
+def lstsq(x: Any, y: Any, right: Any) -> Any:
+    """The s with the smallest norm(x @ s - y); of several, the shortest.
+
+    derivative: wrt y: pinv(x).T @ g; wrt x: that of constant rank
+    example: lstsq([[1, 0], [0, 1], [0, 0]], [1, 2, 5]) ~= [1, 2]
+    """
+    return np.linalg.lstsq(_for_svd(x), y, rcond=None)[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import truth_of, wholes_of
-from agrad.engine.core.dispatch import by_rule, in_family, operand, shape_of_any
-from agrad.engine.core.op import Domain, Function
+from agrad.engine.core.dispatch import by_array, by_rule, in_family, operand, shape_of_any
+from agrad.engine.core.op import Domain
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.indexing import getitem
@@ -32,33 +32,13 @@ def _check_sylvester(a: Any, b: Any, q: Any) -> dict[str, Any]:
     return {}
 
 
-def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """By real Schur forms, as Bartels and Stewart, Communications of the ACM 15 (1972).
-
-    scipy.linalg.solve_sylvester does the same, but returns any numbers where there is no single solution.
-    """
-    linalg = extra("scipy.linalg", "solve_sylvester", "SciPy", "science")
-    if not q.size:
-        return np.zeros(q.shape)
-    if not all(np.isfinite(each).all() for each in (a, b, q)):
-        return np.full(q.shape, np.nan)
-    r, u = linalg.schur(a)
-    s, v = linalg.schur(b.T)
-    y, scale, info = linalg.lapack.dtrsyl(r, s, u.T @ q @ v, tranb="T")
-    if info:
-        message = "solve_sylvester: a and -b have an eigenvalue in common, so that there is no single solution"
-        raise AgradError("domain", message)
-    return u @ (y / scale) @ v.T  # LAPACK solves it for scale*q, with a scale below 1 against overflow
-
-
 def _adjoint(g: Any, a: Any, b: Any) -> Any:
     return solve_sylvester(swap(a), swap(b), g)
 
 
-solve_sylvester: Function = row(
-    "solve_sylvester",
+@by_array(
+    row,
     units="a, a, b -> b/a",
-    array=in_room(_solve_sylvester),
     rules={
         "a": ("out a b", lambda g, out, a, b, q: -matmul(_adjoint(g, a, b), swap(out))),
         "b": ("out a b", lambda g, out, a, b, q: -matmul(swap(out), _adjoint(g, a, b))),
@@ -74,10 +54,29 @@ solve_sylvester: Function = row(
         "solve_sylvester([[1]], [[1]], [[2]])[0, 0]",
         "solve_sylvester([[1]], [[-1]], [[2]])",
     ),
-    doc="The solution of a @ x + x @ b = q. An error where there is no single one.",
-    derivative="wrt q: u = solve_sylvester(a.T, b.T, g); wrt a: -u @ x.T; wrt b: -x.T @ u",
-    example="solve_sylvester([[1, 0], [0, 2]], [[1]], [[2], [6]]) == [[1], [2]]",
 )
+@in_room
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """The solution of a @ x + x @ b = q. An error where there is no single one.
+
+    derivative: wrt q: u = solve_sylvester(a.T, b.T, g); wrt a: -u @ x.T; wrt b: -x.T @ u
+    example: solve_sylvester([[1, 0], [0, 2]], [[1]], [[2], [6]]) == [[1], [2]]
+    """
+    # By real Schur forms, as Bartels and Stewart, Communications of the ACM 15 (1972).
+    # scipy.linalg.solve_sylvester does the same, but returns any numbers where there is no single solution.
+    linalg = extra("scipy.linalg", "solve_sylvester", "SciPy", "science")
+    if not q.size:
+        return np.zeros(q.shape)
+    if not all(np.isfinite(each).all() for each in (a, b, q)):
+        return np.full(q.shape, np.nan)
+    r, u = linalg.schur(a)
+    s, v = linalg.schur(b.T)
+    y, scale, info = linalg.lapack.dtrsyl(r, s, u.T @ q @ v, tranb="T")
+    if info:
+        message = "solve_sylvester: a and -b have an eigenvalue in common, so that there is no single solution"
+        raise AgradError("domain", message)
+    return u @ (y / scale) @ v.T  # LAPACK solves it for scale*q, with a scale below 1 against overflow
+
 
 # Banded matrices, by their diagonals: entry [i, j] is in row upper + i - j and column j
 
@@ -96,7 +95,30 @@ def _transposed(x: Any, lower: int, upper: int) -> Any:
     return where(inside * 1.0, getitem(x, (diagonals, columns)), 0.0)
 
 
-def _solve_banded(x: Any, y: Any, lower: int, upper: int) -> Any:
+def _by_diagonals(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:
+    rows, inside = _rows_of_entries(shape_of(x)[1], lower, upper)
+    u = _by_right_side(g, out, x, y, lower, upper)
+    products = mul(getitem(u, (rows,)), unsqueeze(out, 0))
+    return where(inside * 1.0, -products if len(shape_of(out)) == 1 else -total(products, -1), 0.0)
+
+
+def _by_right_side(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:
+    return banded_solution(_transposed(x, lower, upper), g, lower=upper, upper=lower)
+
+
+@by_array(
+    row,
+    "x, y; lower, upper",
+    units="a, b -> b/a",
+    rules={"x": ("out x", _by_diagonals), "y": ("x", _by_right_side)},
+    samples=(
+        ([[9.0, 1.0, 0.5], [4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [1.0, 2.0, 3.0], {"lower": 1, "upper": 1}),
+        ([[4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [[1.0, 2.0], [3.0, 0.5], [1.0, -1.0]], {"lower": 1, "upper": 0}),
+    ),
+)
+@in_room
+def banded_solution(x: Any, y: Any, lower: int, upper: int) -> Any:
+    """The solution with a matrix that is given by its diagonals."""
     linalg = extra("scipy.linalg", "solve_banded", "SciPy", "science")
     if not y.size:
         return np.zeros(y.shape)
@@ -110,31 +132,6 @@ def _solve_banded(x: Any, y: Any, lower: int, upper: int) -> Any:
         return linalg.solve_banded((lower, upper), np.where(inside, x, 0.0), y, check_finite=False)
     except np.linalg.LinAlgError:
         raise singular from None
-
-
-def _by_diagonals(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:
-    rows, inside = _rows_of_entries(shape_of(x)[1], lower, upper)
-    u = _by_right_side(g, out, x, y, lower, upper)
-    products = mul(getitem(u, (rows,)), unsqueeze(out, 0))
-    return where(inside * 1.0, -products if len(shape_of(out)) == 1 else -total(products, -1), 0.0)
-
-
-def _by_right_side(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:
-    return banded_solution(_transposed(x, lower, upper), g, lower=upper, upper=lower)
-
-
-banded_solution: Function = row(
-    "banded_solution",
-    "x, y; lower, upper",
-    units="a, b -> b/a",
-    array=in_room(_solve_banded),
-    rules={"x": ("out x", _by_diagonals), "y": ("x", _by_right_side)},
-    samples=(
-        ([[9.0, 1.0, 0.5], [4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [1.0, 2.0, 3.0], {"lower": 1, "upper": 1}),
-        ([[4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [[1.0, 2.0], [3.0, 0.5], [1.0, -1.0]], {"lower": 1, "upper": 0}),
-    ),
-    doc="The solution with a matrix that is given by its diagonals.",
-)
 
 
 @composed(pure=True)

@@ -64,6 +64,7 @@ def in_room(function: Function) -> Function:
         require_room(_ROOM + 64 * sum(x.size for x in operands))
         return function(*operands, **attrs)
 
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
     return call
 
 
@@ -251,16 +252,6 @@ def _solvable(x: Any, y: Any) -> dict[str, Any]:
     return {"shapes": (a, b)}
 
 
-def _solved(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
-    """One dimension is a vector, more are matrices, as since numpy 2."""
-    found = solved(x, y)
-    if found is not None:
-        return found
-    columns = y[:, None] if y.ndim == 1 else y
-    result = np.linalg.solve(x, columns.reshape((1,) * (x.ndim - columns.ndim) + columns.shape))
-    return result[..., 0] if y.ndim == 1 else result
-
-
 def _by_matrix(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
     a, b = shapes
     u = _solve_back(g, x, b)
@@ -274,10 +265,9 @@ def _solve_back(g: Any, x: Any, b: Shape) -> Any:
     return solve(swap(x), g)
 
 
-solve: Function = row(
-    "solve",
+@by_array(
+    row,
     units="a, b -> b/a",
-    array=in_room(_solved),
     rules={
         "x": ("out x", _by_matrix),
         "y": ("x", lambda g, out, x, y, shapes: summed_to(_solve_back(g, x, shapes[1]), shapes[1])),
@@ -288,10 +278,22 @@ solve: Function = row(
     samples=((A, [1.0, 2.0]), (A, [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]), ([A, [[1.0, 0.0], [0.5, 2.0]]], [1.0, 2.0])),
     kinks=(SINGULAR,),
     domain=REGULAR,
-    doc="The solution of x @ s = y, for a vector or the columns of a matrix. A singular x is an error.",
-    derivative="wrt y: u = solve(x.T, g); wrt x: -u @ solve(x, y).T",
-    example="solve([[2, 0], [0, 4]], [2, 2]) == [1, 0.5]",
 )
+@in_room
+def solve(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    """The solution of x @ s = y, for a vector or the columns of a matrix. A singular x is an error.
+
+    derivative: wrt y: u = solve(x.T, g); wrt x: -u @ solve(x, y).T
+    example: solve([[2, 0], [0, 4]], [2, 2]) == [1, 0.5]
+    """
+    # One dimension is a vector, more are matrices, as since numpy 2.
+    found = solved(x, y)
+    if found is not None:
+        return found
+    columns = y[:, None] if y.ndim == 1 else y
+    result = np.linalg.solve(x, columns.reshape((1,) * (x.ndim - columns.ndim) + columns.shape))
+    return result[..., 0] if y.ndim == 1 else result
+
 
 # Determinants
 
