@@ -9,19 +9,8 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import bare
 from agrad.engine.inspect.nodes import saved
 from agrad.engine.values import shape_of
+from agrad.torch.types import TABLES
 
-# The engine's title of an operation, and PyTorch's where that is another. The number tells forms of it apart.
-_NAMES = dict(
-    pair.split("=")
-    for pair in (
-        "Reshape=View Square=Pow Concat=Cat Swap=Transpose Clip=Clamp1 Max=Amax Min=Amin Inv=LinalgInvEx Det=LinalgDet "
-        "Norm=LinalgVectorNorm Solve=LinalgSolveEx Cholesky=LinalgCholeskyEx Logsigmoid=LogSigmoid Transpose=T "
-        "TakeAlong=Gather Elu=Elu Selu=Elu Entr=SpecialEntr SvdValues=LinalgSvd "
-        "Cofactors=LinalgDet SlogdetLog=LinalgSlogdet SlogdetSign=LinalgSlogdet EighValues=LinalgEigh "
-        "Deg2rad=Deg2Rad Rad2deg=Rad2Deg QrQ=LinalgQr QrR=LinalgQr Lstsq=LinalgLstsq Ndtr=Mul1 "
-        "Gradient=Clone Log1p=Log1P Pinv=LinalgPinv Expm=LinalgMatrixExp Depends=Clone Unsqueeze=Unsqueeze"
-    ).split()
-)
 _OF_AXES = ("Sum", "Mean", "Prod")  # with an axis it is another form
 
 
@@ -52,7 +41,7 @@ def name_of(node: Node) -> str:
         title = "Pow1" if isinstance(node.inputs[0], Node) else "Pow2"
     elif title == "Clip" and any(isinstance(x, Node) for x in node.inputs[1:]):
         title = "Clamp0"
-    return numbered(_NAMES.get(title, title))
+    return numbered(TABLES["nodes"].get(title, title))
 
 
 def numbered(title: str) -> str:
