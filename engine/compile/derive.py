@@ -7,7 +7,7 @@ each output. `batched` computes such a program for several values of some inputs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple, TypeAlias
@@ -178,7 +178,6 @@ def _over(step: Step, given: list[Given], count: int) -> Any:
 
 Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], tuple[Any, Sequence[Value]]]"
 _AT_ONCE = 2**17  # entries of an intermediate result of several products
-_KEPT = 2**18  # entries of directions that are kept
 
 
 class Products:
@@ -192,35 +191,25 @@ class Products:
         """`largest`: entries of an intermediate result."""
         self.one, self.several, self.shapes = one, several, shapes
         self.at_once = max(1, _AT_ONCE // largest)
-        self._kept: tuple[Any, list[list[Value]]] | None = None
 
-    def of(self, values: tuple[Value, ...], vectors: Sequence[Array]) -> Array | Iterable[Array]:
-        """The products with vectors, each as a vector, of which there may be more; all as rows, if made at once."""
+    def of(self, values: tuple[Value, ...], vectors: Array) -> Array:
+        """The products with vectors, the rows of an array, each as a row."""
         count = min(len(vectors), self.at_once)
         if self.several is not None and count > 1:
+            more = -len(vectors) % count
+            filled = np.concatenate([vectors, np.zeros((more, vectors.shape[1]))]) if more else vectors
+            places = list(zip(spans(map(size_of, self.shapes)), self.shapes, strict=True))
             try:
-                given = [self.several(values, parts)[1] for parts in self._batches(vectors, count)]
-                found = [np.concatenate([np.reshape(x, (count, -1)) for x in one], axis=1) for one in given]
-                return found[0] if len(found) == 1 else np.concatenate(found)
+                found = []
+                for rows in filled.reshape(-1, count, vectors.shape[1]):
+                    parts = [np.ascontiguousarray(rows[:, x.start : x.stop]).reshape(count, *s) for x, s in places]
+                    _, made = self.several(values, parts)
+                    found.append(np.concatenate([np.reshape(x, (count, -1)) for x in made], axis=1))
+                return np.concatenate(found)[: len(vectors)]
             except NotBatched:
                 self.several = None
-        each = (self.one(values, parts_of(vector, self.shapes))[1] for vector in vectors)
-        return (np.concatenate([*map(np.ravel, one)]) for one in each)
-
-    def _batches(self, vectors: Sequence[Array], count: int) -> list[list[Value]]:
-        """The vectors, so many at a time, the last filled up with zeros; kept for the next call unless large."""
-        if self._kept is not None and self._kept[0] is vectors:
-            return self._kept[1]
-        filled = np.zeros((-(-len(vectors) // count) * count, sum(map(size_of, self.shapes))))
-        filled[: len(vectors)] = vectors
-        parts = list(zip(spans(map(size_of, self.shapes)), self.shapes, strict=True))
-        found: list[list[Value]] = [
-            [np.ascontiguousarray(rows[:, x.start : x.stop]).reshape(count, *shape) for x, shape in parts]
-            for rows in filled.reshape(-1, count, filled.shape[1])
-        ]
-        if filled.size <= _KEPT:
-            self._kept = vectors, found
-        return found
+        each = [self.one(values, parts_of(vector, self.shapes))[1] for vector in vectors]
+        return np.array([np.concatenate([*map(np.ravel, one)]) for one in each])
 
 
 def parts_of(flat: Array, shapes: Sequence[Shape]) -> list[Value]:

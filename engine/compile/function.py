@@ -68,7 +68,7 @@ class Compiled:
         self._shapes_by = [self.arguments.shapes[leaf] for leaf in self._places]  # of what it is differentiated by
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
         self._products: dict[object, Specializations] = {}
-        self._unit: dict[object, tuple[derive.Products, list[Array]]] = {}  # and unit vectors, for a Jacobian
+        self._unit: dict[object, tuple[derive.Products, Array]] = {}  # and unit vectors, for a Jacobian
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
         self._quick_rows: Callable[..., Any] | None = None  # the Jacobian by it, or None for other arguments
         self._columns: Columns | None = None
@@ -380,9 +380,9 @@ class Compiled:
         key = "rows" if rows < columns else "columns", tuple(shapes)
         if key not in self._unit:
             products = self._products_of(*((VJP, shapes) if rows < columns else (JVP, by)))
-            self._unit[key] = products, [*np.eye(min(rows, columns))]
+            self._unit[key] = products, np.eye(min(rows, columns))
         products, units = self._unit[key]
-        found = np.array([*products.of(values, units)][: len(units)]).reshape(len(units), max(rows, columns))
+        found = products.of(values, units).reshape(len(units), max(rows, columns))
         parts = derive.blocks(found if rows < columns else found.T, shapes, by)
         return used.template, [part for column in zip(*parts, strict=True) for part in column]
 

@@ -34,7 +34,6 @@ _MOST = 10_000  # instructions of a value whose second derivatives are made by e
 _SHORT = 8_000  # instructions of second derivatives, up to which they are not compared with products
 _FEW = 64  # products, up to which nothing is gained by fewer
 _SEARCHED = 30_000  # entries of a program, up to which it is searched for what makes fewer do
-_SMALL = 500  # rows, up to which the places of all entries are kept
 
 
 @dataclass(eq=False)
@@ -51,9 +50,8 @@ class Hessian:
     backend: str
     products: Products
     told: str = ""  # how it is computed, and what a call is estimated to take
-    directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
+    directions: Directions | None = None  # with which it is multiplied; None where it is made by entries
     is_dense: InitVar[bool] = False  # whether it is made by a product for each column
-    _kept: tuple[Sequence[Direction], Any, Any] | None = None  # the vectors of some, and the places of entries
 
     def __post_init__(self, is_dense: bool) -> None:
         if is_dense:
@@ -80,22 +78,13 @@ class Hessian:
                 return matrix
         return self._by_products(values, dense(self.size) if self.directions is None else self.directions)
 
-    def _by_products(self, values: tuple[Value, ...], directions: Sequence[Direction]) -> Array:
+    def _by_products(self, values: tuple[Value, ...], directions: Directions) -> Array:
         """The matrix by its products with some directions."""
         afford("the Hessian", (self.size, self.size))
         matrix = np.zeros((self.size, self.size))
-        if self._kept is None or self._kept[0] is not directions:
-            is_small = self.size <= _SMALL
-            vectors = [one.vector for one in directions]
-            self._kept = directions, vectors, entries(directions) if is_small else None
-        _, vectors, places = self._kept
-        found = self.products.of(values, vectors)
-        if places is not None and isinstance(found, np.ndarray):
-            numbers, rows, columns = places
-            matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
-            return matrix
-        for product, (_, rows, columns) in zip(found, directions, strict=False):
-            matrix[rows, columns] = matrix[columns, rows] = product[rows]
+        vectors, numbers, rows, columns = directions
+        found = self.products.of(values, vectors).reshape(matrix[: len(vectors)].shape)
+        matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
         return matrix
 
     def _by_entries(self, flat: tuple[float, ...]) -> Array | None:
@@ -135,9 +124,9 @@ class Hessian:
             return numbers
         chosen = directions(found.rows) if not whole.checks else dense(len(places))
         known = [cost for name, cost, _ in ways(program, numbers) if cost is not None]
-        by_products = of_products(len(chosen), min(known))
+        by_products = of_products(len(chosen.vectors), min(known))
         by_entries = of_second(numbers, found.work) if numbers is not None else None
-        self._tell(len(chosen), by_products, by_entries)
+        self._tell(len(chosen.vectors), by_products, by_entries)
         if numbers is None or by_entries is None or by_products < by_entries:
             raise _ByProducts(chosen)
         return numbers
@@ -197,11 +186,12 @@ def _second(gradient: Sequence[Tensor], xs: Sequence[Node]) -> tuple[Array, dict
     return constant, varying
 
 
-class Direction(NamedTuple):
-    """A direction, and where the entries of the product with it belong in the lower half of the matrix."""
+class Directions(NamedTuple):
+    """Vectors, and which entries of the products with them belong where in the lower half of the matrix."""
 
-    vector: Array
-    rows: Any  # arrays of whole numbers
+    vectors: Array  # in rows
+    numbers: Any  # of vectors; an array of whole numbers, as the next two
+    rows: Any
     columns: Any
 
 
@@ -256,7 +246,7 @@ def places(bits: int) -> Iterator[int]:
         bits ^= lowest
 
 
-def directions(rows: Sequence[int]) -> list[Direction]:
+def directions(rows: Sequence[int]) -> Directions:
     """Few directions for a symmetric pattern: no two inputs of one have a row in common."""
     classes: list[int] = []
     for column, row in enumerate(rows):
@@ -267,25 +257,15 @@ def directions(rows: Sequence[int]) -> list[Direction]:
         if number == len(classes):
             classes.append(0)
         classes[number] |= 1 << column
-    found = []
-    for members in map(list, map(places, classes)):
-        vector = np.zeros(len(rows))
-        vector[members] = 1.0
-        entries = [(row, column) for column in members for row in places(rows[column] >> column << column)]
-        pairs: Any = np.array(entries, dtype=int).reshape(-1, 2)
-        found.append(Direction(vector, pairs[:, 0], pairs[:, 1]))
-    return found
+    pairs = [(number, column) for number, members in enumerate(classes) for column in places(members)]
+    vectors = np.zeros((len(classes), len(rows)))
+    vectors[tuple(zip(*pairs, strict=True))] = 1.0
+    found = [(number, row, column) for number, column in pairs for row in places(rows[column] >> column << column)]
+    numbers, at, columns = np.array(found, dtype=int).reshape(-1, 3).T
+    return Directions(vectors, numbers, at, columns)
 
 
-def entries(directions: Sequence[Direction]) -> tuple[Any, Any, Any]:
-    """Of all entries in the lower half of the matrix, the numbers of the directions, the rows and the columns."""
-    pairs = [np.broadcast_arrays(one.rows, one.columns) for one in directions]
-    numbers = np.repeat(np.arange(len(pairs)), [len(rows) for rows, _ in pairs])
-    rows, columns = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
-    return numbers, rows, columns
-
-
-def dense(size: int) -> list[Direction]:
+def dense(size: int) -> Directions:
     """A direction for each column."""
-    units = np.eye(size)
-    return [Direction(units[column], np.arange(column, size), column) for column in range(size)]
+    rows, columns = np.tril_indices(size)
+    return Directions(np.eye(size), columns, rows, columns)

@@ -11,8 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agrad.engine.program.ir import GuardCheck, Program, Step, frozen, needed
-from agrad.engine.values import Value
+from agrad.engine.program.ir import GuardCheck, Program, Rewriting, Step, frozen, inserted, needed, share
 
 _MOST_GUARDS = 2_000  # of one path
 
@@ -67,54 +66,34 @@ def paths_of(programs: Sequence[Program | None], most: int) -> Paths:
     tree = _Tree([(number, one) for number, one in enumerate(programs) if one is not None], most)
     read = [one.guard.slot for one in tree.branches if one.guard is not None]
     outputs = dict.fromkeys([*[slot for one in tree.branches for slot in one.outputs], *read])
-    return Paths(Program(tree.inputs, tuple(tree.constants), tuple(tree.steps), tuple(outputs), ()), tree.branches)
+    return Paths(Program(tree.inputs, tuple(tree.constants), tuple(tree.made), tuple(outputs), ()), tree.branches)
 
 
-class _Tree:
+class _Tree(Rewriting):
     """A tree under construction. The same operation on the same values is one value, whichever program it is of."""
 
+    identity = staticmethod(frozen)  # each program has copies of its own of large arrays, too
+
     def __init__(self, programs: Sequence[tuple[int, Program]], most: int) -> None:
+        super().__init__(programs[0][1] if programs else Program((), (), (), (), ()))
         self.most = most
-        self.inputs = programs[0][1].inputs if programs else ()
-        self.constants: list[Value] = []
-        self.steps: list[Step] = []
+        self.made: list[Step] = []  # of all branches; `steps` has each value once
         self.branches: list[Branch] = []
-        self.values: list[Step | None] = [None] * len(self.inputs)  # steps on such values, inputs and constants
-        self.given = {place: place for place in range(len(self.inputs))}  # the slots of inputs and constants
-        self._numbers: dict[object, int] = {}
         guarded = [(number, one) for number, one in programs if 0 < len(one.checks) <= _MOST_GUARDS]
-        numbered = [(number, one, self._numbered(one)) for number, one in guarded]
-        self.first = len(self.given)
+        given = range(len(self.inputs))
+        numbered = [(number, one, inserted(self, one, given, share)) for number, one in guarded]
+        # the slots of inputs and constants
+        self.given = {place: place for place in given} | {~x: len(given) + x for x in range(len(self.constants))}
         for each in numbered:
             self._add(*each)
 
-    def _numbered(self, program: Program) -> list[int]:
-        """The number of the value in each slot of a program."""
-        slots = [*range(len(program.inputs))]
-        for value in program.constants:
-            slots.append(self._number(frozen(value), None))
-            if slots[-1] not in self.given:
-                self.given[slots[-1]] = len(self.given)
-                self.constants.append(value)
-        for step in program.steps:
-            operands = tuple([slots[x] for x in step.operands])
-            key = step.op.name, operands, frozen(step.attrs) if step.attrs else None
-            slots.append(self._number(key, Step(step.op, operands, step.attrs, step.shape)))
-        return slots
-
-    def _number(self, key: object, value: Step | None) -> int:
-        number = self._numbers.setdefault(key, len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-        return number
-
-    def _operands(self, number: int) -> tuple[int, ...]:
-        value = self.values[number]
-        return () if value is None else value.operands
+    def _operands(self, reference: int) -> tuple[int, ...]:
+        made = self.made_by(reference)
+        return () if made is None else made[1]
 
     def _add(self, number: int, program: Program, values: Sequence[int]) -> None:
         """Add a program, unless it does not fit to the others, or is too long."""
-        known, checks, count = dict(self.given), [*program.checks, None], len(self.steps)
+        known, checks, count = dict(self.given), [*program.checks, None], len(self.made)
         before, outcome = None, None
         at: int | None = 0 if self.branches else None
         while at is not None:
@@ -127,8 +106,8 @@ class _Tree:
             before, outcome = at, frozen(check.outcome)
             at = one.after.get(outcome)
         made = [self._branch(program, check, values, known) for check in checks]
-        if len(self.steps) > self.most:
-            del self.steps[count:]
+        if len(self.made) > self.most:
+            del self.made[count:]
             return
         made[-1].number = number
         for check, one in zip(checks, made, strict=True):
@@ -143,13 +122,13 @@ class _Tree:
     ) -> Branch:
         """What is computed for a check, or for the outputs, beside what is known."""
         wanted = [values[x] for x in (program.outputs if check is None else [check.slot])]
-        one = Branch(self.first + len(self.steps), 0)
+        first = len(self.given)
+        one = Branch(first + len(self.made), 0)
         for x in needed(wanted, known, self._operands):
-            step = self.values[x]
-            assert step is not None
-            known[x] = one.own[x] = self.first + len(self.steps)
-            self.steps.append(replace(step, operands=tuple([known[y] for y in step.operands])))
-        one.end = self.first + len(self.steps)
+            step, operands = self.steps[x - len(self.inputs)]
+            known[x] = one.own[x] = first + len(self.made)
+            self.made.append(replace(step, operands=tuple([known[y] for y in operands])))
+        one.end = first + len(self.made)
         if check is None:
             one.outputs = tuple([known[x] for x in wanted])
         else:

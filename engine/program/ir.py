@@ -216,8 +216,33 @@ def optimised(program: Program, again: bool = False) -> Program:
         return prune(merged(rewritten(program, partial(fold, again=again), partial(simplify, again=again), share)))
 
 
+def frozen(value: Any) -> object:
+    """A key that is equal for constants or attributes with the same bits."""
+    if isinstance(value, float):
+        return value.hex() if value else (value, math.copysign(1.0, value))
+    if hasattr(value, "tobytes"):
+        bits = value.tobytes()
+        if len(bits) > _LARGE:  # what is kept by such keys would hold a copy of each array
+            bits = rare.hashlib.blake2b(bits).digest()
+        return type(value), value.dtype.str, value.shape, value.strides, bits
+    if isinstance(value, slice):
+        return slice, value.start, value.stop, value.step
+    if isinstance(value, tuple | list):
+        return type(value), tuple(map(frozen, value))
+    if isinstance(value, dict):
+        return tuple([(name, frozen(one)) for name, one in value.items()])
+    return type(value), value
+
+
+def identified(value: Any) -> object:
+    """The same for a constant that is not large; of a large array, of which a graph holds no copies, the object."""
+    return id(value) if size_of(shape_of(value)) > _LARGE else frozen(value)
+
+
 class Rewriting:
     """A program under construction. A reference is the number of an input or step; of a constant, its complement."""
+
+    identity = staticmethod(identified)
 
     def __init__(self, program: Program) -> None:
         self.inputs = program.inputs
@@ -227,7 +252,7 @@ class Rewriting:
 
     def constant(self, value: Value) -> int:
         """The reference of a constant; equal ones are listed once."""
-        key = identified(value)
+        key = self.identity(value)
         if key not in self.known:
             self.known[key] = ~len(self.constants)
             self.constants.append(value)
@@ -237,13 +262,6 @@ class Rewriting:
         """The reference of a new step."""
         self.steps.append((step, operands))
         return len(self.inputs) + len(self.steps) - 1
-
-    def shared(self, step: Step, operands: tuple[int, ...], ordered: tuple[int, ...]) -> int:
-        """The reference of a step, which is computed once on equal operands, in whatever order these are given."""
-        key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
-        if key not in self.known:
-            self.known[key] = self.step(step, operands)
-        return self.known[key]
 
     def made_by(self, reference: int) -> tuple[Step, tuple[int, ...]] | None:
         """The step of a reference."""
@@ -302,29 +320,6 @@ def inserted(new: Rewriting, program: Program, given: Iterable[int], *visits: Vi
     return references
 
 
-def frozen(value: Any) -> object:
-    """A key that is equal for constants or attributes with the same bits."""
-    if isinstance(value, float):
-        return value.hex() if value else (value, math.copysign(1.0, value))
-    if hasattr(value, "tobytes"):
-        bits = value.tobytes()
-        if len(bits) > _LARGE:  # what is kept by such keys would hold a copy of each array
-            bits = rare.hashlib.blake2b(bits).digest()
-        return type(value), value.dtype.str, value.shape, value.strides, bits
-    if isinstance(value, slice):
-        return slice, value.start, value.stop, value.step
-    if isinstance(value, tuple | list):
-        return type(value), tuple(map(frozen, value))
-    if isinstance(value, dict):
-        return tuple([(name, frozen(one)) for name, one in value.items()])
-    return type(value), value
-
-
-def identified(value: Any) -> object:
-    """The same for a constant that is not large; of a large array, of which a graph holds no copies, the object."""
-    return id(value) if size_of(shape_of(value)) > _LARGE else frozen(value)
-
-
 # The passes
 
 
@@ -366,7 +361,11 @@ def simplify(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool 
 
 def share(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
     """Compute equal steps once."""
-    return new.shared(step, operands, tuple(sorted(operands)) if step.op.commutes else operands)
+    ordered = tuple(sorted(operands)) if step.op.commutes else operands
+    key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
+    if key not in new.known:
+        new.known[key] = new.step(step, operands)
+    return new.known[key]
 
 
 def cancel(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:

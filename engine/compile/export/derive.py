@@ -21,7 +21,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Input, Program, Rewriting, Step, arranged, frozen, inserted, optimised, spans
+from agrad.engine.program.ir import Input, Program, Rewriting, Step, arranged, frozen, inserted, optimised, share, spans
 from agrad.engine.program.trace import gradients, of_graph, trace
 from agrad.engine.struct import Struct
 from agrad.engine.values import Shape, Value, format_shape, np, size_of
@@ -232,7 +232,7 @@ def merged(programs: Sequence[Program]) -> Program:
     if len(tree.members) < len(programs):  # the derivatives of one read its conditions otherwise
         raise refusal(programs[0])
     new = Rewriting(tree.program)
-    slots = inserted(new, tree.program, range(len(new.inputs)), lambda new, step, xs: new.shared(step, xs, xs))
+    slots = inserted(new, tree.program, range(len(new.inputs)), share)
 
     def chosen(number: int) -> list[int]:
         """The results behind a choice."""
