@@ -74,8 +74,7 @@ class Compiled:
         self._columns: Columns | None = None
         self._hessian: Hessian | None = None
         self._is_verified = False
-        self._is_rolled = False  # whether a loop of the function is one operation
-        self._unrolled: int | None = None  # a hash of the program in which none is, where it is
+        self._unrolled: int | None = None  # a hash of the program in which no loop is one operation, where it is
         self._trace, self._template = self._traced_at(self._examples)
         self._program = optimised(self._trace, again=True)
 
@@ -126,7 +125,7 @@ class Compiled:
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
             products = self._products_of(HVP, self._shapes_by)
-            self._hessian = Hessian(self._called, *given, products, is_dense=self._is_rolled)
+            self._hessian = Hessian(self._called, *given, products, is_dense=self._unrolled is not None)
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):
@@ -200,11 +199,10 @@ class Compiled:
     def mapped(self, parts: Sequence[Any], out: Any, threads: int | None) -> tuple[list[Array], list[Array]]:
         """The parts of the value of each row, and a column for each gradient: see `map`."""
         if self._columns is None:
-            derived = GRADIENT if self._places else VALUE
-            # Machine code for columns takes several rows at once, but no loops.
-            family = self._family(derived, not self._of_numbers)
-            known = self._gradient if self._places else self._value
-            self._columns = Columns(self.arguments, family if self._is_rolled else known, self._template, self.planned)
+            family = self._gradient if self._places else self._value
+            if self._unrolled is not None:  # machine code for columns takes several rows at once, but no loops
+                family = self._family(GRADIENT if self._places else VALUE, not self._of_numbers)
+            self._columns = Columns(self.arguments, family, self._template, self.planned)
         given = self._columns.given(parts)
         if len(given[0]):
             self._verify(row_of(given, 0))
@@ -409,7 +407,6 @@ class Compiled:
         program = trace(result, values, self._leaf_names, self._places)
         short = rolled(program, values, self._places) if len(program.steps) > unrolled else program
         if short is not program:
-            self._is_rolled = True
             self._unrolled = hash(key(program)) if self._unrolled is None else self._unrolled
         return short, result.template
 
@@ -445,7 +442,8 @@ class Compiled:
         else:
             with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
                 expected = [y.value for y in ys]
-        same = partial(_same, but_for_rounding=self._is_rolled)  # a loop may pass a matrix to BLAS in another layout
+        is_rolled = self._unrolled is not None  # a loop may pass a matrix to BLAS in another layout
+        same = partial(_same, but_for_rounding=is_rolled)
         if len(found) != len(expected) or not all(map(same, found, expected)):
             message = "the function cannot be compiled: its result depends on more than its arguments"
             notes = ["random numbers, counters and outside values would become constants"]

@@ -62,15 +62,12 @@ class Compiled:
         try:
             return self.quick(*values)
         except IEEE:
-            return self.careful(*values)
-
-    def careful(self, *values: Value) -> tuple[Value, ...]:
-        """The same, with IEEE's result where Python's arithmetic raises."""
-        with quiet():
-            return self._careful(*values)
+            with quiet():
+                return self.careful(*values)
 
     @cached_property
-    def _careful(self) -> Callable[..., tuple[Value, ...]]:
+    def careful(self) -> Callable[..., tuple[Value, ...]]:
+        """The same, with IEEE's result where Python's arithmetic raises."""
         return _Writer(self.program, is_careful=True).function()
 
     def source(self) -> str:
@@ -211,18 +208,17 @@ class _Writer:
 
     def _argument(self, step: Step, place: int | float) -> str:
         """What a ufunc is given: the operand at a place, or a number."""
-        number = _number_in(self.program, step.operands[place]) if isinstance(place, int) else place
-        if number is None:  # to broadcast one entry takes half the time if it has no axes
+        if isinstance(place, int):  # to broadcast one entry takes half the time if it has no axes
             shapes = [self.program.shape(x) for x in step.operands]
-            text, shape = self.texts[step.operands[int(place)]], shapes[int(place)]
+            text, shape = self.texts[step.operands[place]], shapes[place]
             alone = shape and size_of(shape) == 1 < size_of(step.shape)
             return f"{text}.reshape(())" if alone and step.shape in shapes else text
         # A ufunc takes two thirds longer if it has to make an array of a constant each time, and twice as long to
         # broadcast it to one entry.
         shape = step.shape if size_of(step.shape) == 1 else ()
-        name = f"n{number!r}_{len(shape)}_".replace(".", "_").replace("-", "m").replace("+", "")
-        self.names[name] = np.full(shape, number)
-        self.notes[name] = f"# {name} is {number!r} as numpy takes it"
+        name = f"n{place!r}_{len(shape)}_".replace(".", "_").replace("-", "m").replace("+", "")
+        self.names[name] = np.full(shape, place)
+        self.notes[name] = f"# {name} is {place!r} as numpy takes it"
         return name
 
     def _checked(self, slot: int) -> Iterator[str]:
@@ -274,11 +270,7 @@ def _ufunc(program: Program, step: Step) -> tuple[Any, tuple[int | float, ...]] 
     """The same as `ufunc_of` for a step; with some numbers an operation is another ufunc: a square is a product."""
     if step.attrs or not step.shape:
         return None
-    found = ufunc_of(step.op, (None,) * len(step.operands))
-    if found is None:
-        numbers = tuple([_number_in(program, x) for x in step.operands])
-        found = ufunc_of(step.op, numbers) if any(x is not None for x in numbers) else None
-    return found
+    return ufunc_of(step.op, tuple([_number_in(program, x) for x in step.operands]))
 
 
 @lru_cache(maxsize=4096)  # of many programs, each has other numbers

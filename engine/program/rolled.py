@@ -139,11 +139,8 @@ class _Operands:
         is_regular = np.where(self.is_near, distances == self.distances, True)
         is_regular &= np.where(self.is_same, self.slots == here, True)
         good: Any = is_regular.all(axis=1)
-        first, end = middle, middle + 1
-        while first > 0 and good[first - 1]:
-            first -= 1
-        while end < loop.turns and good[end]:
-            end += 1
+        bad: Any = np.flatnonzero(~good)
+        first, end = bad[bad < middle].max(initial=-1) + 1, bad[bad > middle].min(initial=loop.turns)
         before: Any = self.slots[:, ~self.is_near]
         for _ in range(_LAGS):
             if first < end and (before[first:end] >= bases[first]).any():  # computed in an iteration that is left out
@@ -164,9 +161,9 @@ class _Roller:
         self.start = program.first + self.loop.start  # the slot of its first step
         self.end = self.start + self.loop.period * self.loop.turns
         self.block = program.steps[self.loop.start : self.loop.start + self.loop.period]
-        # What an iteration takes, each with its number. A part of the state: its place in an iteration, and how many
-        # iterations before. A part of a row: its slots, or the place of a step that selects entries. The rest: slots.
-        self.taken: dict[str, dict[Any, int]] = {"state": {}, "row": {}, "same": {}, "constant": {}}
+        # What an iteration takes, in order. A part of the state: its place in an iteration, and how many iterations
+        # before. A part of a row: its slots, or the place of a step that selects entries. The rest: slots.
+        self.taken: dict[str, dict[Any, None]] = {"state": {}, "row": {}, "same": {}, "constant": {}}
         self.fixed: set[int] = set()  # places that compute the same in each iteration, which is computed before
         self.sources: dict[int, int | None] = {}  # what is selected from, where that is the same in each iteration
         self.outs: list[int] = []  # places of further results that are read after the loop
@@ -220,16 +217,16 @@ class _Roller:
                 continue
             for kind, key in uses:
                 for before in range(1, key[1]) if kind == "state" else ():
-                    self._take("state", (key[0], before))
+                    self.taken["state"][key[0], before] = None
                 if kind != "made":
-                    self._take(kind, key)
+                    self.taken[kind][key] = None
             if "same" in kinds and kinds <= {"same", "constant"} and step.op.role != "view":
                 self.fixed.add(place)
         for place in sorted(self.selecting):
-            self._take("row", place)
+            self.taken["row"][place] = None
         for place, _ in self.taken["state"]:  # read of the iteration before, where it was not known to be fixed
             if place in self.fixed:
-                self._take("same", self.start + place)
+                self.taken["same"][self.start + place] = None
         self._read_after()
         made = {place: ("made", place) for place in range(len(plan))}
         made |= {place: ("row", place) for place in self.selecting}
@@ -260,9 +257,6 @@ class _Roller:
             return "row", tuple(column.tolist())
         slot = int(column[0])
         return "constant" if len(self.whole.inputs) <= slot < self.whole.first else "same", slot
-
-    def _take(self, kind: str, key: Any) -> None:
-        self.taken[kind].setdefault(key, len(self.taken[kind]))
 
     def _shapes(self) -> list[list[Shape]]:
         """The shapes of the parts of the state, of a row, and of what is the same."""

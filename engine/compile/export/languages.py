@@ -51,7 +51,8 @@ class C(Language):
     def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns the value and writes the derivatives where it is told."""
         what, second = results.what, [x for row in results.second for x in row]
-        given, many = _parameters(names, what), len(results.values)
+        many, arguments = len(results.values), zip(names, what.arguments, strict=True)
+        given = [f"const double *{one}" if argument.shape else f"double {one}" for one, argument in arguments]
         given += [f"double value[{many}]"] if what.result else []
         given += [f"double grad[{many * what.count}]"] if what.order else []
         given += [f"double hess[{what.count**2}]"] if what.order > 1 else []
@@ -71,11 +72,6 @@ class C(Language):
         return [line for part in zip(*map(special.in_c, self.special), strict=True) for line in part]
 
 
-def _parameters(names: Sequence[str], what: Derived) -> list[str]:
-    pairs = zip(names, what.arguments, strict=True)
-    return [f"const double *{one}" if argument.shape else f"double {one}" for one, argument in pairs]
-
-
 def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
     """The statements, and each result as soon as it is there: then nothing has to be kept for it."""
     made = {found[1]: place for place, line in enumerate(body, 1) if (found := re.match(_DECLARED, line))}
@@ -90,21 +86,19 @@ def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) ->
         yield from ready.get(place, ())
 
 
-_JAVASCRIPT_HELPERS = _NAMES["JavaScript helpers"]
-_JAVASCRIPT_FUNCTIONS = {name: f"Math.{name}" for name in _NAMES["JavaScript functions"]}
-_JAVASCRIPT_FUNCTIONS |= {name: name for name in _JAVASCRIPT_HELPERS} | {"fabs": "Math.abs"}
-_JAVASCRIPT_ERF = "\n".join(special.in_javascript(name, _JAVASCRIPT_FUNCTIONS) for name in ("erf_near", "erfc", "erf"))
-
-
 class JavaScript(Language):
     """Arguments are numbers, or arrays of arrays; the result is an object."""
 
     name = "JavaScript"
-    functions: ClassVar[dict[str, str]] = _JAVASCRIPT_FUNCTIONS | {"erf": "agrad_erf", "erfc": "agrad_erfc"}
+    helpers = _NAMES["JavaScript helpers"]
+    functions: ClassVar[dict[str, str]] = {
+        **{name: f"Math.{name}" for name in _NAMES["JavaScript functions"]},
+        **{name: name for name in _NAMES["JavaScript helpers"]},
+        "fabs": "Math.abs",
+    }
     words = frozenset(_NAMES["JavaScript words"])
     same = ("===", "!==")
     nan, infinity = "NaN", "Infinity"
-    helpers = _JAVASCRIPT_HELPERS | dict.fromkeys(("agrad_erf", "agrad_erfc"), _JAVASCRIPT_ERF)
     spell = staticmethod(special.in_javascript)
 
     def number(self, value: float) -> str:
@@ -147,7 +141,7 @@ class Python(Language):
     nan, infinity = "math.nan", "math.inf"
     functions: ClassVar[dict[str, str]] = {
         **{name: f"math.{name}" for name in _NAMES["Python functions"]},
-        **{name: name for name in _HELPERS if name != "divide"},
+        **{name: name for name in _HELPERS},
         "fabs": "abs",
     }
 
@@ -156,7 +150,7 @@ class Python(Language):
         write, operands = self.steps[int(y)]
         text = write().text if not operands else ""
         is_nonzero = text[-1:].isdigit() and text[:1] in "-.0123456789" and float(text) != 0.0
-        return super().binary(name, x, y) if name != "div" or is_nonzero else self._called("divide", (x, y))
+        return super().binary(name, x, y) if name != "div" or is_nonzero else self.library("divide", (x, y))
 
     def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns the value, a tuple of gradients, and a list of the rows of the Hessian."""

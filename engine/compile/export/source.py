@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from agrad.engine.compile.export.derive import Derived
-from agrad.engine.compile.export.special import NAMED, SPECIAL, called, needed
+from agrad.engine.compile.export.special import NAMED, SPECIAL, called
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.core.op import Op
 from agrad.engine.errors import AgradError
@@ -187,43 +187,37 @@ class Language(Writer):
 
     choice: ClassVar[Formula] = Formula("{} ? {} : {}", CHOICE)
 
-    def library(self, function: str, operands: tuple[str, ...]) -> str:
-        """A call. Raises Lacking."""
-        called = self.functions.get(function)
-        if called is None:
+    def library(self, name: str, operands: tuple[str, ...]) -> str:
+        """A call of a function of the language, or else of `special`. Raises Lacking."""
+        called = self.defined(name)
+        return self._step(lambda *xs: Formula(f"{called}({', '.join([x.text for x in xs])})"), *operands, key=called)
+
+    builtin = library
+
+    def defined(self, function: str) -> str:
+        """How a function is called, which is defined, with what it calls, if it is none of the language."""
+        name = self.functions.get(function)
+        if name is None and function not in SPECIAL:
             raise Lacking(function)
-        return self._called(called, operands)
-
-    def _called(self, name: str, operands: tuple[str, ...]) -> str:
-        if name in self.helpers:
+        if name is None and function not in self.special:
+            self.special[function] = None  # before those that it calls, which may call it in turn
+            for one in called(function):
+                if one in self.functions or one in SPECIAL:
+                    self.defined(one)
+        elif name in self.helpers:
             self.used[name] = None
-        return self._step(lambda *xs: Formula(f"{name}({', '.join([x.text for x in xs])})"), *operands, key=name)
-
-    def called_special(self, name: str, operands: Sequence[Symbol], attrs: Mapping[str, Any]) -> Symbol:
-        """A call of a function of `special`. Raises Lacking for another."""
-        if name not in SPECIAL:
-            raise Lacking(name)
-        needed(name, self.special)
-        inner = [self.functions.get(one, one) for one in self.special for one in called(one)]
-        self.used.update(dict.fromkeys(one for one in inner if one in self.helpers))
-        given = [*operands, *map(self.constant, map(float, attrs.values()))]
-        return Symbol(self, self._called(f"agrad_{name}", tuple(one.text for one in given)))
+        return name or f"agrad_{function}"
 
     @property
     def definitions(self) -> list[str]:
         """The functions that are to stand before the one that calls them."""
-        spelt = {**self.functions, "NAN": self.nan, "INFINITY": self.infinity}
-        return [*dict.fromkeys(self.helpers[one] for one in self.used)] + [
-            self.spell(one, spelt) for one in self.special
-        ]
+        spelt = {one: f"agrad_{one}" for one in SPECIAL} | self.functions
+        spelt |= {"NAN": self.nan, "INFINITY": self.infinity}
+        return [*[self.helpers[one] for one in self.used], *[self.spell(one, spelt) for one in self.special]]
 
     def spell(self, name: str, spelt: dict[str, str]) -> str:
         """A function of `special`."""
         raise NotImplementedError
-
-    def builtin(self, name: str, operands: tuple[str, ...]) -> str:
-        """An exact function."""
-        return self.library(name, operands)
 
     # What a language spells
 
@@ -293,7 +287,8 @@ def statements(
             try:
                 slots.append(lower(step.op, operands, step.attrs))
             except UnwrittenError:
-                slots.append(language.called_special(step.op.name, operands, step.attrs))
+                language.defined(step.op.name)
+                slots.append(operands[0].call(step.op.name, *operands[1:], *step.attrs.values()))
         except Lacking as problem:
             raise AgradError("type", _unwritten(step.op, str(problem), language.name)) from None
     outputs = [slots[slot].text for slot in program.outputs]

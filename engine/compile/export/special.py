@@ -27,14 +27,6 @@ SPECIAL = _read()
 NAMED = frozenset(f"agrad_{name}" for name in SPECIAL)
 
 
-def needed(name: str, found: dict[str, None]) -> None:
-    """Add the functions that one calls, and then that one, to those that are written."""
-    if name not in found:
-        found[name] = None  # before those that call it in turn
-        for other in re.findall(r"agrad_(\w+)\(", SPECIAL[name].body):
-            needed(other, found)
-
-
 def in_c(name: str) -> tuple[str, str]:
     """The declaration of a function, and the function."""
     head, _, body = SPECIAL[name]
@@ -68,5 +60,5 @@ def _spelt(body: str, spelt: dict[str, str]) -> str:
 
 
 def called(name: str) -> list[str]:
-    """The functions of the C library that a function calls, and the helper that divides in Python."""
-    return [*re.findall(r"\b([a-z][a-z0-9]*)\(", SPECIAL[name].body), "divide"]
+    """The functions of the C library, and those here, that a function calls, and the helper that divides in Python."""
+    return [*re.findall(r"\b(?:agrad_)?(\w+)\(", SPECIAL[name].body), "divide"]
