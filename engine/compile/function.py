@@ -125,7 +125,7 @@ class Compiled:
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
             products = self._products_of(HVP, self._shapes_by)
-            self._hessian = Hessian(self._called, *given, products, is_dense=self._unrolled is not None)
+            self._hessian = Hessian(Result(self.arguments), *given, products, is_dense=self._unrolled is not None)
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):
@@ -268,11 +268,6 @@ class Compiled:
         family = self._gradient if self._shapes_of(self._program) == [()] else self._value
         return family.known[0] if family.known else family.at(self._examples)
 
-    def _called(self, *leaves: Any) -> Any:
-        """The parts of the result, or the only one."""
-        found = Result(self.arguments)(*leaves)
-        return found[0] if len(found) == 1 else found
-
     def _family(self, derived: Derivation, has_loops: bool = True, at_once: bool = False) -> Specializations:
         made = partial(self._specialized, derived=derived, has_loops=has_loops, at_once=at_once)
         return Specializations(made, _one_by_one if at_once else partial(self._eagerly, derived))
@@ -300,7 +295,7 @@ class Compiled:
         values, more = given[:count], given[count:]
         places = () if derived is VALUE else self._places
         traced, template = self._trace_at(values) if has_loops else self._traced_at(values, _UNROLLED)
-        check_kept(traced, self._called, values, places, self._leaf_names)
+        check_kept(traced, Result(self.arguments), values, places, self._leaf_names)
         if derived in (GRADIENT, HVP):
             sole(traced)  # a program of its entries has others
         if at_once:

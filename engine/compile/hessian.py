@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import about, of_products, of_second, second_steps, ways
-from agrad.engine.compile.derive import Products, parts_of
+from agrad.engine.compile.derive import GRADIENT, Products, parts_of
 from agrad.engine.compile.llvm.backend import Lowered
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
@@ -27,7 +27,7 @@ from agrad.engine.core.context import afford
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.ir import Diverged, Program, Step, optimised, spans
-from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, sole, trace
+from agrad.engine.program.trace import as_graph, check_kept, checked, extract, sole, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
 _MOST = 10_000  # instructions of a value whose second derivatives are made by entries
@@ -141,7 +141,7 @@ class Hessian:
         entries = spans(map(size_of, self.shapes))
         places = [entry for place in self.wrt for entry in entries[place]]
         numbers = self._numbers(program, places)
-        gradient = optimised(gradient_of(numbers, flat, places), again=True)
+        gradient = optimised(GRADIENT.program(numbers, flat, [places]), again=True)
         with as_graph(gradient, flat, places) as (results, xs):
             count = 1 + len(places)
             constant, varying = _second(results[1:count], [xs[place].node for place in places])

@@ -243,6 +243,7 @@ class Together(NamedTuple):
 
     code: Decisions | Branches
     members: Sequence[Specialization]  # by their numbers
+    inside: set[Specialization]  # those that fit into it
 
 
 class Specializations:
@@ -264,8 +265,7 @@ class Specializations:
         self.first: Specialization | None = None  # of all that were traced
         self._others: dict[tuple[Specialization, int], Specialization | None] = {}  # see `_other`
         self.together: Together | None = None  # most of them as one function
-        self.fresh: tuple[Specialization, ...] = ()  # those that are not in it
-        self.left_out: set[Specialization] = set()  # of these, the ones that do not fit into it
+        self.tried: set[Specialization] = set()  # those that there were when it was made last
         self.outside = 0.0  # what calls have taken since then, in ns
 
     @property
@@ -276,9 +276,9 @@ class Specializations:
     def restart(self) -> None:
         """Keep the first specialisation alone, as if nothing had been called since it was traced."""
         with TRACING:
-            self.known = self.fresh = self.known if self.first is None else (self.first,)
+            self.known = self.known if self.first is None else (self.first,)
             self.calls = self.missed = self.since = 0
-            self.together, self.outside, self.left_out = None, 0.0, set()
+            self.together, self.outside, self.tried = None, 0.0, set()
             self._others = {}
 
     def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
@@ -288,9 +288,11 @@ class Specializations:
             hit = self.together.code.along(values)
             if hit is not None:
                 return self.together.members[hit[0]], hit[1]
-        known = self.known if self.together is None or self.together.code.has_doubts else self.fresh
+        known, together = self.known, self.together
+        if together is not None and not together.code.has_doubts:
+            known = tuple([one for one in known if one not in together.inside])
         retracing = self.missed > _FEW and self.is_retracing
-        is_all = len(known) > 1 and known is not self.fresh
+        is_all = len(known) > 1 and known is self.known
         found = self._along(values) if is_all else self._among(known, values)
         if found is None and is_all and not retracing:
             found = self._among(known, values)
@@ -371,14 +373,13 @@ class Specializations:
             new.begin()  # a specialisation that fails here is not kept
             self.first = self.first or new
             self.known = (new, *self.known)
-            self.fresh = (new, *self.fresh)
             self._others = {}
             self._drop()
         return new
 
     def note(self, took: float) -> None:
         """Note what a call outside of the one function takes, in ns, and make that, or make it anew, where it pays."""
-        if len(self.known) < 2 or self.left_out.issuperset(self.fresh):
+        if len(self.known) < 2 or self.tried.issuperset(self.known):
             return
         self.outside += took
         if self.outside > cost.repaid_by_one_function(sum([one.length for one in self.known])):
@@ -401,9 +402,8 @@ class Specializations:
         if made is not None:
             code, members = made
             inside = {chosen[members[number]] for number in code.members}
-            self.together = Together(code, [chosen[place] for place in members])
-            self.fresh = tuple([one for one in self.known if one not in inside])
-        self.left_out = {*self.fresh}  # until there is another one
+            self.together = Together(code, [chosen[place] for place in members], inside)
+        self.tried = {*self.known}  # until there is another one
 
     def _drop(self) -> None:
         """Drop the specialisations that were used longest ago, if there are too many."""
@@ -412,7 +412,4 @@ class Specializations:
         while count > most or (count > _FEW and steps > length):
             count -= 1
             steps -= self.known[count].size
-        if count < len(self.known):
-            self.known = self.known[:count]
-            kept_ones = {*self.known}
-            self.fresh = tuple([one for one in self.fresh if one in kept_ones])
+        self.known = self.known[:count]

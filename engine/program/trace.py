@@ -52,15 +52,6 @@ def trace(
         return extract(ys, xs, names, current().guard)
 
 
-def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
-    """The program of one number and its gradients, from the program of the number, by running it at some values.
-
-    If the program was shortened by passes before, its gradient is much shorter, and its sums are in another order.
-    """
-    sole(program)
-    return of_graph(program, values, wrt, lambda ys, xs: [ys[0], *gradients(ys[0], [xs[place] for place in wrt])])
-
-
 def sole(program: Program) -> None:
     """AgradError of kind `shape` where the result is not one number."""
     if len(program.outputs) != 1:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.compile.export import terms
 from agrad.engine.compile.export.derive import Derived
-from agrad.engine.compile.export.source import nested
+from agrad.engine.compile.export.source import Results
 from agrad.engine.compile.scalarise import entry_names
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.engine.errors import AgradError, Hint
@@ -134,7 +134,7 @@ class Language:
         above, below = _numbers(abs(one.number), alone=not one.factors)
         over, under = list(map(self.number, above)), list(map(self.number, below))
         constants = {self.number(text).text for text in (*above, *below) if text.endswith(")")}
-        for base, exponent in sorted(one.factors, key=lambda factor: (_rank(factor), self.is_last(factor.base))):
+        for base, exponent in sorted(one.factors, key=lambda factor: (_rank(factor), factor.base.key in self.last)):
             n = exponent.number
             if n is not None and n < 0:
                 under.append(self.power(base, -exponent))
@@ -145,10 +145,6 @@ class Language:
             factors.sort(key=lambda part: part.text in constants)
         made = self.fraction(over, under)
         return Text(f"-{self.bracketed(made, PRODUCT)}", SUM) if one.number < 0 else made
-
-    def is_last(self, base: terms.Name | terms.Applied | terms.Term) -> bool:
-        """Whether a factor is one of the last names."""
-        return isinstance(base, terms.Name) and base.text in self.last
 
     def power(self, base: terms.Name | terms.Applied | terms.Term, exponent: terms.Term) -> Text:
         """A base, with its exponent where that is not 1."""
@@ -202,8 +198,16 @@ class Language:
         """`f(a, b)`, or `a < b`."""
         operands = [self.sum(x) for x in one.operands]
         if one.sign:
-            return Text(f" {one.sign} ".join(self.bracketed(x, POWER) for x in operands), OTHER)
-        return Text(f"{one.name}({', '.join([*[x.text for x in operands], *filter(None, [one.rest])])})", ATOM)
+            return Text(f" {self.sign(one.sign)} ".join(self.bracketed(x, POWER) for x in operands), OTHER)
+        return Text(self.applied(one.name, ", ".join([*[x.text for x in operands], *filter(None, [one.rest])])), ATOM)
+
+    def sign(self, sign: str) -> str:
+        """An infix operator."""
+        return sign
+
+    def applied(self, name: str, inside: str) -> str:
+        """A function of operands."""
+        return f"{name}({inside})"
 
 
 class Calculator(Language):
@@ -257,17 +261,16 @@ class Latex(Language):
         r"""`x`, `\alpha`, `\mathrm{speed}`."""
         return Text(latex_name(name), ATOM)
 
-    def call(self, one: terms.Applied) -> Text:
-        r"""`\sin\left(a\right)`, or `a < b`."""
-        operands = [self.sum(x) for x in one.operands]
-        if one.sign:
-            sign = _SIGNS.get(one.sign, rf"\mathbin{{{one.sign}}}")
-            return Text(f" {sign} ".join(self.bracketed(x, POWER) for x in operands), OTHER)
-        inside = ", ".join([*[x.text for x in operands], *filter(None, [one.rest])])
-        if one.name == "abs":
-            return Text(rf"\left|{inside}\right|", ATOM)
-        name = _FUNCTIONS.get(one.name) or rf"\operatorname{{{one.name}}}".replace("_", r"\_")
-        return Text(rf"{name}\left({inside}\right)", ATOM)
+    def sign(self, sign: str) -> str:
+        r"""`<`, `\le`."""
+        return _SIGNS.get(sign, rf"\mathbin{{{sign}}}")
+
+    def applied(self, name: str, inside: str) -> str:
+        r"""`\sin\left(a\right)`."""
+        if name == "abs":
+            return rf"\left|{inside}\right|"
+        called = _FUNCTIONS.get(name) or rf"\operatorname{{{name}}}".replace("_", r"\_")
+        return rf"{called}\left({inside}\right)"
 
     def bracketed(self, x: Text, binding: int) -> str:
         """The same, in brackets that grow."""
@@ -356,32 +359,27 @@ def in_agrad(what: Derived, name: str, text: str) -> str:
     """A function of agrad's language that returns a value, its gradient as a tuple, and its Hessian as a matrix."""
     if not name.isidentifier():
         raise AgradError("name", f"a function in agrad cannot be called {name}")
-    value, first, second, found = _results(what, Language())
-    results = [value]
-    if what.order:
-        gradients = nested(first, what.shapes)
-        results.append(f"({', '.join(gradients)}{',' * (len(gradients) == 1)})")
-    if what.order > 1:
-        results.append(f"[{', '.join(f'[{row}]' for row in map(', '.join, second))}]")
+    results, parts = _results(what, Language())
     lines = [
         f"# {printable(' '.join(text.split()))}",
         f"def {name}({', '.join(given.name for given in what.arguments)}):",
+        *[f"    {part} = {formula}" for part, formula in parts],
+        f"    return {', '.join(results.of_python)}\n",
     ]
-    lines += [f"    {part} = {formula}" for part, formula in found.parts]
-    return "\n".join([*lines, f"    return {', '.join(results)}"]) + "\n"
+    return "\n".join(lines)
 
 
 def in_latex(what: Derived, name: str, text: str) -> str:
     """Equations, for a document that loads amsmath."""
     spelling = Latex()
-    value, first, second, found = _results(what, spelling, _LATEX)
+    results, equations = _results(what, spelling, _LATEX)
     called = spelling.name(name).text
     arguments = ", ".join(spelling.name(given.name).text for given in what.arguments)
     wrt = [spelling.name(what_entry).text for what_entry in entry_names([what.arguments[place] for place in what.wrt])]
-    equations = [(part, formula) for part, formula in found.parts]
-    equations.append((rf"{called}\left({arguments}\right)", value))
-    equations += [(rf"\frac{{\partial {called}}}{{\partial {x}}}", one) for x, one in zip(wrt, first, strict=False)]
-    for row, (x, entries) in enumerate(zip(wrt, second, strict=False)):
+    equations.append((rf"{called}\left({arguments}\right)", results.value))
+    first = zip(wrt, results.first, strict=False)
+    equations += [(rf"\frac{{\partial {called}}}{{\partial {x}}}", one) for x, one in first]
+    for row, (x, entries) in enumerate(zip(wrt, results.second, strict=False)):
         for y, one in zip(wrt[row:], entries[row:], strict=True):
             below = rf"\partial {x}^{{2}}" if x == y else rf"\partial {x} \partial {y}"
             equations.append((rf"\frac{{\partial^{{2}} {called}}}{{{below}}}", one))
@@ -390,8 +388,8 @@ def in_latex(what: Derived, name: str, text: str) -> str:
     return f"% {remark}\n\\begin{{align*}}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"
 
 
-def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[str, list[str], list[list[str]], Written]:
-    """The value, its derivatives, the rows of the second ones, and what names in these stand for.
+def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[Results, list[tuple[str, str]]]:
+    """The formulas of a value and its derivatives, and what names in these stand for.
 
     Raises AgradError of kind `shape` where the value is not one number.
     """
@@ -400,5 +398,4 @@ def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[str
         raise AgradError("shape", message, fixes=[Hint("sum the entries up, or export to .c, .js or .py")])
     inputs = tuple(Input(entry, ()) for entry in entry_names(what.arguments))
     found = written(replace(what.program, inputs=inputs), spelling, times)
-    (value,), first, second = what.divided(found.results)
-    return value, first, second, found
+    return Results(what, *what.divided(found.results)), found.parts

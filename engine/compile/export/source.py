@@ -63,6 +63,12 @@ class Results(Struct):
         """The Hessian as a list of rows."""
         return nested([x for row in self.second for x in row], [(len(self.second), len(self.second))])[0]
 
+    @property
+    def of_python(self) -> list[str]:
+        """The value, a tuple of the gradients, and the Hessian, as far as they are asked for."""
+        gradients = f"({', '.join(self.gradients)}{',' * (len(self.gradients) == 1)})"
+        return [self.value, gradients, self.rows][: self.what.order + 1]
+
 
 class Lacking(Exception):
     """The language has no such function; with its name."""

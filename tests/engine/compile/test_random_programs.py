@@ -16,7 +16,7 @@ from math import isnan
 import numpy as np
 import pytest
 from backends import USABLE
-from compiled import check_threads, eagerly, near, same
+from compiled import check_threads, eagerly, gradient_of, near, same
 from differences import eager
 from native import ELSEWHERE, VARIANTS, check_steps
 from random_programs import NEEDED, SPECIAL, branching, deciding, on_numbers, points, trees, with_loops
@@ -29,7 +29,7 @@ from agrad.engine.compile.llvm import backend, target
 from agrad.engine.core.op import OPS
 from agrad.engine.program import rolled
 from agrad.engine.program.ir import optimised
-from agrad.engine.program.trace import gradient_of, trace
+from agrad.engine.program.trace import trace
 
 native = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 KINDS = list(on_numbers())
