@@ -18,6 +18,7 @@ from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.program.closed import split
 from agrad.engine.program.ir import Program, Step, optimised, spans
 from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, placeholders, recorded, valued
 from agrad.engine.values import Array, Shape, Value, np, size_of
@@ -208,14 +209,8 @@ class Products:
                 return np.concatenate(found)[: len(vectors)]
             except NotBatched:
                 self.several = None
-        each = [self.one(values, parts_of(vector, self.shapes))[1] for vector in vectors]
+        each = [self.one(values, split(vector, self.shapes))[1] for vector in vectors]
         return np.array([np.concatenate([*map(np.ravel, one)]) for one in each])
-
-
-def parts_of(flat: Array, shapes: Sequence[Shape]) -> list[Value]:
-    """Numbers and arrays of some shapes, of all their entries."""
-    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
-    return [flat[one.start : one.stop].reshape(shape) if shape else float(flat[one.start]) for one, shape in parts]
 
 
 def blocks(matrix: Array, rows: Sequence[Shape], columns: Sequence[Shape]) -> list[list[Value]]:

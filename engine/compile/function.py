@@ -63,7 +63,6 @@ class Compiled:
         self._of_numbers = not any(self.arguments.shapes)
         self._is_plain = self._of_numbers and self.arguments.is_flat and not keywords
         self._wrt, self._single = self.arguments.chosen(wrt)
-        self._leaf_names = self.arguments.leaf_names
         self._places = tuple([leaf for place in self._wrt for leaf in self.arguments.places[place]])
         self._shapes_by = [self.arguments.shapes[leaf] for leaf in self._places]  # of what it is differentiated by
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
@@ -123,7 +122,7 @@ class Compiled:
                 message = f"hessian: wrt has {self.names[place]} twice"
                 raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
-            given = self._leaf_names, self.arguments.shapes, self._places, self.backend
+            given = self.arguments.leaf_names, self.arguments.shapes, self._places, self.backend
             products = self._products_of(HVP, self._shapes_by)
             self._hessian = Hessian(Result(self.arguments), *given, products, is_dense=self._unrolled is not None)
         matrix = self._hessian.call(self._entered(args, keywords))
@@ -211,7 +210,7 @@ class Compiled:
     @property
     def layout(self) -> Layout:
         """What `map` gives for each row."""
-        names = [self._leaf_names[leaf] for leaf in self._places]
+        names = [self.arguments.leaf_names[leaf] for leaf in self._places]
         return Layout(self._template, self._shapes_of(self._program), names, self._shapes_by)
 
     def restart(self) -> None:
@@ -276,7 +275,7 @@ class Compiled:
         """What is derived, from the graph of one call; None where tracing may say that there is no derivative."""
         result, places = Result(self.arguments), () if derived is VALUE else self._places
         count, reads = len(self._examples), list[tuple[Any, Any]]()
-        with TRACING, traced(result, given[:count], places, self._leaf_names, reads) as (ys, xs):
+        with TRACING, traced(result, given[:count], places, self.arguments.leaf_names, reads) as (ys, xs):
             if reads or (len(ys) != 1 and derived in (GRADIENT, HVP)):
                 return None
             xs = [*xs, *map(tensor, given[count:])]
@@ -295,7 +294,7 @@ class Compiled:
         values, more = given[:count], given[count:]
         places = () if derived is VALUE else self._places
         traced, template = self._trace_at(values) if has_loops else self._traced_at(values, _UNROLLED)
-        check_kept(traced, Result(self.arguments), values, places, self._leaf_names)
+        check_kept(traced, Result(self.arguments), values, places, self.arguments.leaf_names)
         if derived in (GRADIENT, HVP):
             sole(traced)  # a program of its entries has others
         if at_once:
@@ -399,7 +398,7 @@ class Compiled:
     def _traced_at(self, values: tuple[Value, ...], unrolled: int = 0) -> tuple[Program, Any]:
         """The program of the results at some values, and their structure; a shorter one keeps its loops unrolled."""
         result = Result(self.arguments)
-        program = trace(result, values, self._leaf_names, self._places)
+        program = trace(result, values, self.arguments.leaf_names, self._places)
         short = rolled(program, values, self._places) if len(program.steps) > unrolled else program
         if short is not program:
             self._unrolled = hash(key(program)) if self._unrolled is None else self._unrolled
@@ -430,12 +429,12 @@ class Compiled:
         expected: Sequence[Value]
         if self._unrolled is not None:
             with TRACING:
-                again = trace(Result(self.arguments), values, self._leaf_names, self._places)
+                again = trace(Result(self.arguments), values, self.arguments.leaf_names, self._places)
             if hash(key(again)) == self._unrolled:
                 return  # the very same operations: a loop of them may only round differently
             expected = again.run(*values)
         else:
-            with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
+            with TRACING, traced(Result(self.arguments), values, self._places, self.arguments.leaf_names) as (ys, _):
                 expected = [y.value for y in ys]
         is_rolled = self._unrolled is not None  # a loop may pass a matrix to BLAS in another layout
         same = partial(_same, but_for_rounding=is_rolled)

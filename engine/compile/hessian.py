@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,13 +20,14 @@ from typing import Any, NamedTuple
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import about, of_products, of_second, second_steps, ways
-from agrad.engine.compile.derive import GRADIENT, Products, parts_of
+from agrad.engine.compile.derive import GRADIENT, Products, TooLong
 from agrad.engine.compile.llvm.backend import Lowered
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.context import afford
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.program.closed import split
 from agrad.engine.program.ir import Diverged, Program, Step, optimised, spans
 from agrad.engine.program.trace import as_graph, check_kept, checked, extract, sole, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
@@ -68,14 +70,13 @@ class Hessian:
     def call(self, values: tuple[Value, ...]) -> Array:
         """The matrix by all entries of what it is differentiated by."""
         if self.directions is None:
-            try:
-                matrix = self._by_entries(flat(values))
-            except Diverged:  # a singular matrix, of which only the operation itself knows the result
-                matrix = None
-            except _ByProducts as plan:
-                matrix, (self.directions,) = None, plan.args
-            if matrix is not None:
-                return matrix
+            with suppress(Diverged, TooLong):  # a singular matrix, of which only the operation itself knows the result
+                taken, found = self.specializations.found(flat(values))
+                if taken.template is not None:
+                    constant, places, which = taken.template
+                    full: Array = constant.copy()
+                    full.reshape(-1)[places] = np.ravel(found)[which]  # an array, or numbers
+                    return full
         return self._by_products(values, dense(self.size) if self.directions is None else self.directions)
 
     def _by_products(self, values: tuple[Value, ...], directions: Directions) -> Array:
@@ -86,15 +87,6 @@ class Hessian:
         found = self.products.of(values, vectors).reshape(matrix[: len(vectors)].shape)
         matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
         return matrix
-
-    def _by_entries(self, flat: tuple[float, ...]) -> Array | None:
-        """The matrix from the second derivatives that vary; None where it is made without a specialisation."""
-        used = next(iter(self.specializations.known), None)
-        if used is not None and used.native is not None and not used.checks:
-            return _filled(used.template, used.native.call(*flat)[0])
-        found: Any  # numbers, or an array of them
-        taken, found = self.specializations.found(flat)
-        return _filled(taken.template, np.ravel(found)) if taken.template is not None else None
 
     def _tell(self, products: int, cost: float | None, entries: float | None) -> None:
         """Keep what was compared: so many products, and the entries one by one."""
@@ -109,7 +101,7 @@ class Hessian:
             self.told = f"{one}; {by_products}" if entries <= cost else f"{by_products}; {one}"
 
     def _numbers(self, program: Program, places: Sequence[int]) -> Program:
-        """The program of numbers, if second derivatives are made of it. Raises _ByProducts if they are not."""
+        """The program of numbers, if second derivatives are made of it. Raises TooLong where there are directions."""
         numbers = program if program.is_scalar else scalarised(program, _MOST)
         whole = numbers
         count = sum([size_of(step.shape) for step in program.steps])
@@ -117,7 +109,8 @@ class Hessian:
             whole = scalarised(program)
         if whole is None:
             self._tell(len(places), None, None)
-            raise _ByProducts(dense(len(places)))
+            self.directions = dense(len(places))
+            raise TooLong
         found = pattern(whole, places)
         if numbers is not None and second_steps(numbers, found.work) < _SHORT:
             self._tell(0, None, of_second(numbers, found.work))
@@ -128,12 +121,13 @@ class Hessian:
         by_entries = of_second(numbers, found.work) if numbers is not None else None
         self._tell(len(chosen.vectors), by_products, by_entries)
         if numbers is None or by_entries is None or by_products < by_entries:
-            raise _ByProducts(chosen)
+            self.directions = chosen
+            raise TooLong
         return numbers
 
     def _specialized(self, flat: tuple[Value, ...]) -> Specialization:
         """The program of the second derivatives that vary, and their pattern."""
-        values = parts_of(np.array(flat), self.shapes)
+        values = split(np.array(flat), self.shapes)
         traced = trace(self.function, values, self.names, self.wrt)
         check_kept(traced, self.function, values, self.wrt, self.names)
         program = optimised(traced, again=True)
@@ -154,18 +148,6 @@ class Hessian:
         about = code_size(made), self.backend, is_of_data(made), where
         shapes = tuple([given.shape for given in made.inputs]), ((len(varying),),)  # one array of all results
         return Specialization(lambda: made, lambda: Lowered(made, shapes), *about)
-
-
-class _ByProducts(Exception):
-    """Raised if the Hessian is not computed by entries; with the directions that it is multiplied with."""
-
-
-def _filled(where: tuple[Array, Any, Any], found: Any) -> Array:
-    """The Hessian: a matrix of constants, with the second derivatives that vary at their places."""
-    constant, places, which = where
-    full = constant.copy()
-    full.reshape(-1)[places] = found[which]
-    return full
 
 
 def _second(gradient: Sequence[Tensor], xs: Sequence[Node]) -> tuple[Array, dict[tuple[int, int], Tensor]]:

@@ -133,10 +133,8 @@ def joined(parts: Sequence[Any]) -> Any:
 def split(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
     """The values with these shapes whose entries a vector has, one after the other."""
     parts = zip(spans(map(prod, shapes)), shapes, strict=True)
-    return [
-        FUNCTIONS["reshape"].call(vector[one.start : one.stop], shape) if shape else vector[one.start]
-        for one, shape in parts
-    ]
+    found = [vector[one.start : one.stop].reshape(shape) if shape else vector[one.start] for one, shape in parts]
+    return [x if isinstance(x, Tensor) or np.ndim(x) else float(x) for x in found]
 
 
 class Parts:
@@ -165,7 +163,7 @@ class Parts:
     def unpacked(self, vector: Any, count: int | None = None) -> Any:
         """The value of which this is the vector; with a count, of which these are the rows."""
         if count is None:
-            parts = [x if isinstance(x, Tensor) or np.ndim(x) else float(x) for x in split(vector, self.shapes)]
+            parts = split(vector, self.shapes)
         else:
             pairs = zip(spans(map(prod, self.shapes)), self.shapes, strict=True)
             rows = [(vector[:, one.start : one.stop], (count, *shape)) for one, shape in pairs]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-from agrad.engine.core.graph import Node, collecting_later
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.closed import Parts, flat, joined, split
@@ -140,7 +140,7 @@ class _Operands:
         is_regular &= np.where(self.is_same, self.slots == here, True)
         good: Any = is_regular.all(axis=1)
         bad: Any = np.flatnonzero(~good)
-        first, end = bad[bad < middle].max(initial=-1) + 1, bad[bad > middle].min(initial=loop.turns)
+        first, end = int(bad[bad < middle].max(initial=-1)) + 1, int(bad[bad > middle].min(initial=loop.turns))
         before: Any = self.slots[:, ~self.is_near]
         for _ in range(_LAGS):
             if first < end and (before[first:end] >= bases[first]).any():  # computed in an iteration that is left out
@@ -189,8 +189,7 @@ class _Roller:
         with placeholders(self.values, self.wrt) as xs:
             self.slots: dict[int, Any] = dict(enumerate([*map(valued, xs), *self.whole.constants]))
             self._record(range(self.whole.first, self.start))
-            if not self._run(inner):
-                return None
+            self._run(inner)
             self._record(range(self.end, self.whole.first + len(self.whole.steps)))
             checks = self._checks()
             outputs = [self._handle(slot) for slot in self.whole.outputs]
@@ -328,8 +327,8 @@ class _Roller:
         begin, end = self.columns[place]
         return FUNCTIONS["reshape"].call(self.table[turn : turn + count, begin:end], (count, *shape))
 
-    def _run(self, inner: Program) -> bool:
-        """Record the loop; False where it depends on nothing."""
+    def _run(self, inner: Program) -> None:
+        """Record the loop."""
         count = self.loop.turns
         state, row, same_slots, _ = self.taken.values()
         self._record([self.start + place for place in sorted(self.fixed)])
@@ -339,19 +338,14 @@ class _Roller:
         shapes = self._shapes()
         parts = [Parts(tuple(starts)), Parts(tuple(rows), is_rows=True), Parts(tuple(same))]
         x = joined([one.packed() for one in parts if one.leaves])
-        if not isinstance(x, Tensor):
-            return False
         body = _body(inner, shapes, [starts, [x[0] for x in rows], same], self.width)
         found = OPS["scanned"].call(x, body=body, count=count)
         self.table = FUNCTIONS["reshape"].call(found, (count, body.width))
-        return True
 
     def _rows_of(self, key: Any) -> Any:
         """The values of an operand in all iterations, along a new first axis."""
         if isinstance(key, tuple):
             nodes = [self._node(slot) for slot in key]
-            if not any(isinstance(x, Node) for x in nodes):
-                return np.stack(nodes)
             return FUNCTIONS["stack"].call([handle_of(x) for x in nodes])
         steps = [self._step_of(turn, key) for turn in range(self.loop.turns)]
         source = self.sources[key]
