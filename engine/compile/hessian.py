@@ -75,7 +75,7 @@ class Hessian:
                 if taken.template is not None:
                     constant, places, which = taken.template
                     full: Array = constant.copy()
-                    full.reshape(-1)[places] = np.ravel(found)[which]  # an array, or numbers
+                    full.reshape(-1)[places] = np.array(found).ravel()[which]  # an array, or numbers
                     return full
         return self._by_products(values, dense(self.size) if self.directions is None else self.directions)
 
