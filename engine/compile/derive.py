@@ -192,6 +192,7 @@ class Products:
         """`largest`: entries of an intermediate result."""
         self.one, self.several, self.shapes = one, several, shapes
         self.at_once = max(1, _AT_ONCE // largest)
+        self.places = [*zip(spans(map(size_of, shapes)), shapes, strict=True)]
 
     def of(self, values: tuple[Value, ...], vectors: Array) -> Array:
         """The products with vectors, the rows of an array, each as a row."""
@@ -199,14 +200,13 @@ class Products:
         if self.several is not None and count > 1:
             more = -len(vectors) % count
             filled = np.concatenate([vectors, np.zeros((more, vectors.shape[1]))]) if more else vectors
-            places = list(zip(spans(map(size_of, self.shapes)), self.shapes, strict=True))
             try:
                 found = []
                 for rows in filled.reshape(-1, count, vectors.shape[1]):
-                    parts = [np.ascontiguousarray(rows[:, x.start : x.stop]).reshape(count, *s) for x, s in places]
+                    parts = [np.ascontiguousarray(rows[:, x.start : x.stop]).reshape(count, *s) for x, s in self.places]
                     _, made = self.several(values, parts)
                     found.append(np.concatenate([np.reshape(x, (count, -1)) for x in made], axis=1))
-                return np.concatenate(found)[: len(vectors)]
+                return (np.concatenate(found) if len(found) > 1 else found[0])[: len(vectors)]
             except NotBatched:
                 self.several = None
         each = [self.one(values, split(vector, self.shapes))[1] for vector in vectors]
