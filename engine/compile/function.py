@@ -39,12 +39,7 @@ class Compiled:
     """
 
     def __init__(
-        self,
-        f: Callable[..., Any],
-        examples: Sequence[object],
-        wrt: Any,
-        backend: str,
-        keywords: Mapping[str, object] | None = None,
+        self, f: Callable[..., Any], examples: Sequence[object], wrt: Any, backend: str, keywords: Mapping[str, object]
     ) -> None:
         if not callable(f):
             raise AgradError("type", f"compile needs a function, not {describe(f)}")
@@ -57,7 +52,7 @@ class Compiled:
         self.backend = backend
         self.identity = urandom(16).hex()  # the same in all processes
         self.planned: float | None = None  # see Columns
-        self.arguments = Arguments(f, examples, keywords or {})
+        self.arguments = Arguments(f, examples, keywords)
         self.names = self.arguments.names
         self._examples = self.arguments.leaves
         self._of_numbers = not any(self.arguments.shapes)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.reverse import walk
@@ -55,16 +54,12 @@ class Hessian:
     is_dense: InitVar[bool] = False  # whether it is made by a product for each column
 
     def __post_init__(self, is_dense: bool) -> None:
+        self.size = sum(size_of(self.shapes[place]) for place in self.wrt)  # how many entries it is differentiated by
         if is_dense:
             self.directions = dense(self.size)
             self._tell(self.size, None, None)
         # Where nearly every call takes a new path, it is made by products, which are then computed without a program.
         self.specializations = Specializations(self._specialized, lambda flat: (Eager(None, []), ()))
-
-    @cached_property
-    def size(self) -> int:
-        """How many entries it is differentiated by."""
-        return sum(size_of(self.shapes[place]) for place in self.wrt)
 
     def call(self, values: tuple[Value, ...]) -> Array:
         """The matrix by all entries of what it is differentiated by."""
@@ -239,17 +234,14 @@ def places(bits: int) -> Iterator[int]:
 
 def directions(rows: Sequence[int]) -> Directions:
     """Few directions for a symmetric pattern: no two inputs of one have a row in common."""
-    classes: list[int] = []
+    classes = [0] * len(rows)
     for column, row in enumerate(rows):
         near = 0
         for other in places(row):
             near |= rows[other]
-        number = next((number for number, one in enumerate(classes) if not one & near), len(classes))
-        if number == len(classes):
-            classes.append(0)
-        classes[number] |= 1 << column
+        classes[next(number for number, one in enumerate(classes) if not one & near)] |= 1 << column
     pairs = [(number, column) for number, members in enumerate(classes) for column in places(members)]
-    vectors = np.zeros((len(classes), len(rows)))
+    vectors = np.zeros((len(classes) - classes.count(0), len(rows)))
     vectors[tuple(zip(*pairs, strict=True))] = 1.0
     found = [(number, row, column) for number, column in pairs for row in places(rows[column] >> column << column)]
     numbers, at, columns = np.array(found, dtype=int).reshape(-1, 3).T

@@ -98,9 +98,7 @@ class Columns:
 
     def _pays(self, used: Specialization) -> bool:
         """Whether machine code is requested, or saves more than it takes to compile."""
-        if used.native is not None or used.is_native_first:
-            return True
-        if self.of_numbers and self.done * used.size > _WORK:
+        if used.native is not None or used.is_native_first or (self.of_numbers and self.done * used.size > _WORK):
             return True
         return not (self.of_numbers and is_batchable(used.exact)) and self.done > used.most_calls
 
@@ -159,24 +157,22 @@ class Columns:
     ) -> tuple[Any, list[Any]]:
         """For which of some rows a specialisation holds, and their outputs by it."""
         rows, count = len(columns[0]), len(shapes)
+        good, doubtful = np.ones(rows, dtype=bool), np.zeros(rows, dtype=bool)
+        found: list[Any] = [np.empty((rows, *shape)) for shape in shapes]
         if used.is_of_data:  # no other row is needed: the first is computed by itself
-            return np.zeros(rows, dtype=bool), [np.empty((rows, *shape)) for shape in shapes]
-        checks: Sequence[GuardCheck]
+            return ~good, found
+        checks: Sequence[GuardCheck] = ()
         native = used.promote() if self._pays(used) else None
         if native is not None:
             checks = used.checks
-            found: list[Any] = [np.empty((rows, *shape)) for shape in (*shapes, *[()] * len(checks))]
+            found += [np.empty(rows) for _ in checks]
             native.map(columns, found, threads)
         elif is_batchable(used.exact):
-            checks = used.exact.checks
-            found = self._over_arrays(used, columns, rows)
+            checks, found = used.exact.checks, self._over_arrays(used, columns, rows)
         else:
-            found, good = [np.empty((rows, *shape)) for shape in shapes], np.ones(rows, dtype=bool)
-            _compute(used, columns, range(rows), found, good)
-            return good, found
-        if not checks:
+            doubtful = ~doubtful
+        if not (checks or doubtful.any()):
             return ALL, found
-        good, doubtful = np.ones(rows, dtype=bool), np.zeros(rows, dtype=bool)
         for check, column in zip(checks, found[count:], strict=True):
             if check.read is regular:
                 doubtful |= column != 0.0

@@ -17,7 +17,7 @@ from agrad.engine.core.graph import Node, Units, behind
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.program.ir import Program, optimised, spans
+from agrad.engine.program.ir import Program, optimised, placed
 from agrad.engine.program.trace import entered, extract, inlined, recording
 from agrad.engine.values import Array, Shape, np, shape_of
 
@@ -132,8 +132,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 def split(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
     """The values with these shapes whose entries a vector has, one after the other."""
-    parts = zip(spans(map(prod, shapes)), shapes, strict=True)
-    found = [vector[one.start : one.stop].reshape(shape) if shape else vector[one.start] for one, shape in parts]
+    found = [vector[one].reshape(shape) if shape else vector[one.start] for one, shape in placed(shapes)]
     return [x if isinstance(x, Tensor) or np.ndim(x) else float(x) for x in found]
 
 
@@ -165,9 +164,7 @@ class Parts:
         if count is None:
             parts = split(vector, self.shapes)
         else:
-            pairs = zip(spans(map(prod, self.shapes)), self.shapes, strict=True)
-            rows = [(vector[:, one.start : one.stop], (count, *shape)) for one, shape in pairs]
-            parts = [FUNCTIONS["reshape"].call(x, shape) for x, shape in rows]
+            parts = [vector[:, one].reshape(count, *shape) for one, shape in placed(self.shapes)]
         return filled(self.value, iter(parts))
 
 

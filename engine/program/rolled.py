@@ -136,10 +136,8 @@ class _Operands:
         self.is_same: Any = here == after
         near: Any = self.distances >= -_LAGS * loop.period
         self.is_near = ~self.is_same & (distances[middle + 1] == self.distances) & near
-        is_regular = np.where(self.is_near, distances == self.distances, True)
-        is_regular &= np.where(self.is_same, self.slots == here, True)
-        good: Any = is_regular.all(axis=1)
-        bad: Any = np.flatnonzero(~good)
+        is_other: Any = self.is_near & (distances != self.distances) | self.is_same & (self.slots != here)
+        bad: Any = np.flatnonzero(is_other.any(axis=1))
         first, end = int(bad[bad < middle].max(initial=-1)) + 1, int(bad[bad > middle].min(initial=loop.turns))
         before: Any = self.slots[:, ~self.is_near]
         for _ in range(_LAGS):

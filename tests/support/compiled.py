@@ -6,6 +6,7 @@ import numpy as np
 
 import agrad.engine as ag
 from agrad.engine.compile.derive import GRADIENT
+from agrad.engine.program.printer import parts
 from agrad.engine.program.trace import plain, trace
 
 
@@ -67,3 +68,8 @@ def gradient_program(f, examples):
 def gradient_of(program, values, wrt):
     """The program of a number and its gradients by some inputs, of that of the number."""
     return GRADIENT.program(program, values, [wrt])
+
+
+def listing(program):
+    """All lines of a program."""
+    return "\n".join([line for lines in parts(program) for line in lines])

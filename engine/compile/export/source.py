@@ -13,7 +13,7 @@ from agrad.engine.compile.export.special import NAMED, SPECIAL, called
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.core.op import Op
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Input, Program, spans
+from agrad.engine.program.ir import Input, Program, placed, spans
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable
 from agrad.engine.values import Shape, format_shape, np, size_of
@@ -371,8 +371,7 @@ def _names(arguments: Sequence[Input], function: str, language: Language) -> lis
 
 def nested(entries: Sequence[str], shapes: Sequence[Shape]) -> list[str]:
     """Entries as a text for each shape: the entry itself, or in brackets, row by row."""
-    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
     return [
-        f"[{', '.join(nested(entries[one.start : one.stop], [shape[1:]] * shape[0]))}]" if shape else entries[one.start]
-        for one, shape in parts
+        f"[{', '.join(nested(entries[one], [shape[1:]] * shape[0]))}]" if shape else entries[one.start]
+        for one, shape in placed(shapes)
     ]

@@ -228,7 +228,7 @@ def test_where_nearly_every_call_takes_a_new_path_most_are_computed_without_a_pr
         families |= {compiled._value, compiled._gradient, compiled._rows, *compiled._products.values()}
     assert len(families) == 6
     for family in families:
-        assert family.is_retracing and len(family.known) < 20
+        assert family.calls < specializations._RARE * family.missed and len(family.known) < 20
 
 
 @native
