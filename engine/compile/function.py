@@ -62,7 +62,7 @@ class Compiled:
         self._shapes_by = [self.arguments.shapes[leaf] for leaf in self._places]  # of what it is differentiated by
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
         self._products: dict[object, Specializations] = {}
-        self._unit: dict[object, tuple[derive.Products, Array]] = {}  # and unit vectors, for a Jacobian
+        self._unit: dict[object, derive.Products] = {}  # with unit vectors, for a Jacobian
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
         self._quick_rows: Callable[..., Any] | None = None  # the Jacobian by it, or None for other arguments
         self._columns: Columns | None = None
@@ -196,11 +196,11 @@ class Compiled:
             family = self._gradient if self._places else self._value
             if self._unrolled is not None:  # machine code for columns takes several rows at once, but no loops
                 family = self._family(GRADIENT if self._places else VALUE, not self._of_numbers)
-            self._columns = Columns(self.arguments, family, self._template, self.planned)
+            self._columns = Columns(self.arguments, family, self.layout, self.planned)
         given = self._columns.given(parts)
         if len(given[0]):
             self._verify(row_of(given, 0))
-        return self._columns.mapped(given, self.layout, out, threads)
+        return self._columns.mapped(given, out, threads)
 
     @property
     def layout(self) -> Layout:
@@ -366,10 +366,9 @@ class Compiled:
         afford("the Jacobian", (rows, columns))
         key = "rows" if rows < columns else "columns", tuple(shapes)
         if key not in self._unit:
-            products = self._products_of(*((VJP, shapes) if rows < columns else (JVP, by)))
-            self._unit[key] = products, np.eye(min(rows, columns))
-        products, units = self._unit[key]
-        found = products.of(values, units).reshape(len(units), max(rows, columns))
+            self._unit[key] = self._products_of(*((VJP, shapes) if rows < columns else (JVP, by)))
+        few = min(rows, columns)
+        found = self._unit[key].of(values, np.eye(few)).reshape(few, max(rows, columns))
         parts = derive.blocks(found if rows < columns else found.T, shapes, by)
         return used.template, [part for column in zip(*parts, strict=True) for part in column]
 

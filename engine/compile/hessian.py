@@ -107,10 +107,8 @@ class Hessian:
     def _numbers(self, program: Program, places: Sequence[int]) -> Program:
         """The program of numbers, if second derivatives are made of it. Raises TooLong where there are directions."""
         numbers = program if program.is_scalar else scalarised(program, _MOST)
-        whole = numbers
-        count = sum([size_of(step.shape) for step in program.steps])
-        if numbers is None and len(places) > _FEW and count < _SEARCHED:
-            whole = scalarised(program)
+        is_searched = len(places) > _FEW and sum([size_of(step.shape) for step in program.steps]) < _SEARCHED
+        whole = numbers or (scalarised(program) if is_searched else None)
         if whole is None:
             self._tell(len(places), None, None)
             self.directions = dense(len(places))

@@ -33,11 +33,10 @@ class Columns:
     """A compiled function over the rows of columns."""
 
     def __init__(
-        self, arguments: Arguments, specializations: Specializations, template: Any, planned: float | None = None
+        self, arguments: Arguments, specializations: Specializations, layout: Layout, planned: float | None = None
     ) -> None:
         """`planned`: the number of rows that there will be, if it is known."""
-        self.arguments, self.specializations = arguments, specializations
-        self.template = template  # the structure of the results
+        self.arguments, self.specializations, self.layout = arguments, specializations, layout
         self.of_numbers = not any(arguments.shapes)  # whether all columns are of numbers
         self.done = planned or 0.0  # rows
         self.is_planned = planned is not None  # whether `done` is the number of all rows that there will be
@@ -61,10 +60,10 @@ class Columns:
             for x, shape in zip(found, shapes, strict=True)
         ]
 
-    def mapped(self, given: list[Array], layout: Layout, out: Any, threads: object) -> tuple[list[Array], list[Array]]:
+    def mapped(self, given: list[Array], out: Any, threads: object) -> tuple[list[Array], list[Array]]:
         """The results of each row, and their gradients."""
         threads = several(threads)
-        rows = len(given[0])
+        rows, layout = len(given[0]), self.layout
         if out is not None and (len(layout.shapes) != 1 or not self.arguments.is_flat):
             raise AgradError("type", "map: there is no out for results or arguments of several parts")
         layout.require_number()
@@ -129,7 +128,7 @@ class Columns:
 
     def _fits(self, used: Specialization, shapes: list[Shape]) -> bool:
         """Whether the results of a specialisation are as those of the others."""
-        return used.shapes == shapes[: len(used.shapes)] and used.template == self.template
+        return used.shapes == shapes[: len(used.shapes)] and used.template == self.layout.template
 
     def _together(self, columns: list[Array], outs: list[Array], threads: int | None) -> Any:
         """Compute rows whose specialisations are one function; the places of the others.

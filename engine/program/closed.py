@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from agrad.engine import units
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
@@ -24,14 +24,6 @@ from agrad.engine.values import Array, Shape, np, shape_of
 _CHOOSES = "where(c, x, y)   chooses between two values"
 
 
-class Closed(NamedTuple):
-    """A function as a program of its arguments and of what it uses from outside."""
-
-    program: Program
-    same: list[Tensor]  # what it uses
-    example: Array  # the entries of these, one after the other
-
-
 def closed_over(
     what: str,
     f: Callable[..., Tensor],
@@ -40,9 +32,10 @@ def closed_over(
     elsewhere: str = "at another point",
     is_deep: bool = False,
     has_units: bool = False,
-) -> Closed:
-    """Call a function once, on placeholders for some values. `what` is the name of the operation that calls it.
+) -> tuple[Program, list[Tensor], Array]:
+    """The program of a function of its arguments and of the entries of what it uses, what it uses, and these entries.
 
+    It is called once, on placeholders for some values. `what` is the name of the operation that calls it.
     `is_deep`: numbers that were computed from others by simple operations are computed anew inside.
     `has_units`: these are inferred by the caller.
 
@@ -65,7 +58,7 @@ def closed_over(
         given = entered(example)
         operands = [*xs, *split(given, [x.shape for x in same])]
         program = extract(inlined(inner, operands), [*xs, given], (*names, "same"), None)
-    return Closed(program, same, example)
+    return program, same, example
 
 
 def settled(what: str, program: Program) -> Program:

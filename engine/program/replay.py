@@ -215,9 +215,7 @@ def _is_renewed(node: Node, guard: Guard) -> bool:
 
 def _held(node: Node) -> Value | None:
     """The value of a computed node, if the node or a handle still has it."""
-    if node.value is not None:
-        return node.value
-    return getattr(node.known_handle(), "array", None)
+    return node.value if node.value is not None else getattr(node.known_handle(), "array", None)
 
 
 def _is_lost(node: Node) -> bool:

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.special import NAMED, SPECIAL, called
@@ -84,6 +84,7 @@ class Language(Writer):
     functions: ClassVar[dict[str, str]]  # of the C library, and exact ones: how they are called
     helpers: ClassVar[dict[str, str]] = {}  # definitions of functions that are called, by their names
     same: ClassVar[tuple[str, str]] = ("==", "!=")
+    spell: ClassVar[Any]  # the text of a function of `special`
 
     def __init__(self) -> None:
         self.steps: list[tuple[Callable[..., Formula], tuple[str, ...]]] = []
@@ -220,10 +221,6 @@ class Language(Writer):
         spelt = {one: f"agrad_{one}" for one in SPECIAL} | self.functions
         spelt |= {"NAN": self.nan, "INFINITY": self.infinity}
         return [*[self.helpers[one] for one in self.used], *[self.spell(one, spelt) for one in self.special]]
-
-    def spell(self, name: str, spelt: dict[str, str]) -> str:
-        """A function of `special`."""
-        raise NotImplementedError
 
     # What a language spells
 
