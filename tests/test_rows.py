@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import listing
 from reference import functions_page as markdown
 from rows import each
 
@@ -14,7 +15,6 @@ from agrad.engine.compile.llvm import target
 from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import FUNCTIONS, OPS, Domain, Identity, Kink, Operator
 from agrad.engine.program.ir import optimised
-from agrad.engine.program.printer import listing
 from agrad.engine.program.trace import trace
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.completion import completions

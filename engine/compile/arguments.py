@@ -203,6 +203,7 @@ class Result:
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
         self.template: Any = PART
+        self.__name__ = getattr(arguments.function, "__name__", "f")
 
     def __call__(self, *leaves: Any) -> list[Any]:
         """The parts of the result."""

@@ -8,40 +8,22 @@ neither library is imported before it is given what is of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count, islice
 from math import inf, isnan
 from operator import call, itemgetter
-from typing import Any, Protocol
+from typing import Any
 
-from agrad.engine.compile.arguments import Arguments, parts_of
+from agrad.engine.compile.arguments import parts_of
 from agrad.engine.compile.llvm.target import binding, llvmlite
 from agrad.engine.compile.registry import AUTO, REFERENCE
-from agrad.engine.compile.rows import Layout, is_column, require_one_length, several
+from agrad.engine.compile.rows import is_column, require_one_length, several
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.program.trace import data_of
 from agrad.engine.values import Array, Shape, coerce, describe, format_shape, np
 
 _DASK = ("dask", "dask_expr")  # the packages of its collections; the second is that of data frames in some versions
-
-
-class Mapped(Protocol):
-    """What is needed here of a compiled function: see `function.Compiled`."""
-
-    arguments: Arguments
-    backend: str
-    names: list[str]
-
-    @property
-    def layout(self) -> Layout:
-        """What is computed for each row."""
-
-    def mapped(self, parts: Sequence[Any], out: Any, threads: int | None) -> tuple[list[Array], list[Array]]:
-        """The parts of the value of each row, and a column for each gradient."""
-
-    def remade(self, planned: float | None, backend: str) -> tuple[Callable[..., Mapped], tuple[Any, ...]]:
-        """A function that makes the compiled function again in another process, and its arguments."""
 
 
 def is_later(x: object) -> bool:
@@ -56,7 +38,7 @@ class Recipe:
     and None if a block has it. `threads`: for each block.
     """
 
-    def __init__(self, compiled: Mapped, rows: float, fixed: Sequence[Any], threads: int) -> None:
+    def __init__(self, compiled: Any, rows: float, fixed: Sequence[Any], threads: int) -> None:
         self.is_auto = compiled.backend == AUTO and binding() is not None
         backend = REFERENCE if compiled.backend == AUTO and not self.is_auto else compiled.backend
         self.remade = compiled.remade(rows, backend)
@@ -73,7 +55,7 @@ class Recipe:
         return (*values, *gradients)
 
 
-def mapped(compiled: Mapped, parts: Sequence[Any], out: object, threads: object) -> tuple[list[Any], list[Any]]:
+def mapped(compiled: Any, parts: Sequence[Any], out: object, threads: object) -> tuple[list[Any], list[Any]]:
     """The parts of the value of each row, and the gradients, as arrays of Dask's.
 
     `parts`: those of the arguments, of which at least one is Dask's. Raises AgradError as `Compiled.map` does, and of
@@ -90,7 +72,7 @@ def mapped(compiled: Mapped, parts: Sequence[Any], out: object, threads: object)
     return found[: len(layout.shapes)], found[len(layout.shapes) :]
 
 
-def _blocks(da: Any, compiled: Mapped, parts: Sequence[Any], threads: int) -> Any:
+def _blocks(da: Any, compiled: Any, parts: Sequence[Any], threads: int) -> Any:
     """An array of objects, of which each has all results for a block of rows."""
     arguments = compiled.arguments
     given = [_array(name, x) for name, x in zip(arguments.leaf_names, parts, strict=True)]
@@ -172,7 +154,7 @@ _LISTED = 20  # columns in a message
 class Partitions(Recipe):
     """A recipe for data frames. `names`: of their columns, in order; `titles`: of those of the results."""
 
-    def __init__(self, compiled: Mapped, fixed: Sequence[Any], names: Sequence[str], titles: Sequence[str]) -> None:
+    def __init__(self, compiled: Any, fixed: Sequence[Any], names: Sequence[str], titles: Sequence[str]) -> None:
         super().__init__(compiled, inf, fixed, 1)
         self.names = names
         self.titles = titles
@@ -182,7 +164,7 @@ class Partitions(Recipe):
         return _framed(frame, self.titles, super().__call__(*[frame[name] for name in self.names]))
 
 
-def of_frame(compiled: Mapped, frame: Any, given: Mapping[str, object]) -> Any:
+def of_frame(compiled: Any, frame: Any, given: Mapping[str, object]) -> Any:
     """See Compiled.map_partitions; `given`: the keywords."""
     later = is_later(frame)
     needed = ("columns", "index", *(("map_partitions",) if later else ()))
@@ -208,7 +190,7 @@ def _framed(frame: Any, titles: Sequence[str], columns: Sequence[Any]) -> Any:
     return type(frame)(dict(zip(titles, columns, strict=True)), index=frame.index)
 
 
-def _titles(compiled: Mapped) -> list[str]:
+def _titles(compiled: Any) -> list[str]:
     """The columns of the results. Raises AgradError of kind `type` or `shape` where one is no column of numbers."""
     arguments = compiled.arguments
     if any(arguments.shapes) or not arguments.is_flat:

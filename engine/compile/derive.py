@@ -18,7 +18,8 @@ from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Program, Step, optimised, spans
+from agrad.engine.program.closed import split
+from agrad.engine.program.ir import Program, Step, optimised, placed
 from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, placeholders, recorded, valued
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
@@ -191,6 +192,7 @@ class Products:
         """`largest`: entries of an intermediate result."""
         self.one, self.several, self.shapes = one, several, shapes
         self.at_once = max(1, _AT_ONCE // largest)
+        self.places = placed(shapes)
 
     def of(self, values: tuple[Value, ...], vectors: Array) -> Array:
         """The products with vectors, the rows of an array, each as a row."""
@@ -198,33 +200,23 @@ class Products:
         if self.several is not None and count > 1:
             more = -len(vectors) % count
             filled = np.concatenate([vectors, np.zeros((more, vectors.shape[1]))]) if more else vectors
-            places = list(zip(spans(map(size_of, self.shapes)), self.shapes, strict=True))
             try:
                 found = []
                 for rows in filled.reshape(-1, count, vectors.shape[1]):
-                    parts = [np.ascontiguousarray(rows[:, x.start : x.stop]).reshape(count, *s) for x, s in places]
+                    parts = [np.ascontiguousarray(rows[:, x]).reshape(count, *s) for x, s in self.places]
                     _, made = self.several(values, parts)
                     found.append(np.concatenate([np.reshape(x, (count, -1)) for x in made], axis=1))
-                return np.concatenate(found)[: len(vectors)]
+                return (np.concatenate(found) if len(found) > 1 else found[0])[: len(vectors)]
             except NotBatched:
                 self.several = None
-        each = [self.one(values, parts_of(vector, self.shapes))[1] for vector in vectors]
+        each = [self.one(values, split(vector, self.shapes))[1] for vector in vectors]
         return np.array([np.concatenate([*map(np.ravel, one)]) for one in each])
-
-
-def parts_of(flat: Array, shapes: Sequence[Shape]) -> list[Value]:
-    """Numbers and arrays of some shapes, of all their entries."""
-    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
-    return [flat[one.start : one.stop].reshape(shape) if shape else float(flat[one.start]) for one, shape in parts]
 
 
 def blocks(matrix: Array, rows: Sequence[Shape], columns: Sequence[Shape]) -> list[list[Value]]:
     """The parts of a matrix, by parts of these shapes of what its rows and its columns stand for."""
-    by_row, by_column = [
-        [(slice(one.start, one.stop), x) for one, x in zip(spans(map(size_of, shapes)), shapes, strict=True)]
-        for shapes in (rows, columns)
-    ]
+    by_column = placed(columns)
     return [
         [matrix[i, j].copy().reshape(a + b) if a + b else float(matrix[i, j][0, 0]) for j, b in by_column]
-        for i, a in by_row
+        for i, a in placed(rows)
     ]

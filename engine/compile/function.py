@@ -39,12 +39,7 @@ class Compiled:
     """
 
     def __init__(
-        self,
-        f: Callable[..., Any],
-        examples: Sequence[object],
-        wrt: Any,
-        backend: str,
-        keywords: Mapping[str, object] | None = None,
+        self, f: Callable[..., Any], examples: Sequence[object], wrt: Any, backend: str, keywords: Mapping[str, object]
     ) -> None:
         if not callable(f):
             raise AgradError("type", f"compile needs a function, not {describe(f)}")
@@ -57,18 +52,17 @@ class Compiled:
         self.backend = backend
         self.identity = urandom(16).hex()  # the same in all processes
         self.planned: float | None = None  # see Columns
-        self.arguments = Arguments(f, examples, keywords or {})
+        self.arguments = Arguments(f, examples, keywords)
         self.names = self.arguments.names
         self._examples = self.arguments.leaves
         self._of_numbers = not any(self.arguments.shapes)
         self._is_plain = self._of_numbers and self.arguments.is_flat and not keywords
         self._wrt, self._single = self.arguments.chosen(wrt)
-        self._leaf_names = self.arguments.leaf_names
         self._places = tuple([leaf for place in self._wrt for leaf in self.arguments.places[place]])
         self._shapes_by = [self.arguments.shapes[leaf] for leaf in self._places]  # of what it is differentiated by
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
         self._products: dict[object, Specializations] = {}
-        self._unit: dict[object, tuple[derive.Products, Array]] = {}  # and unit vectors, for a Jacobian
+        self._unit: dict[object, derive.Products] = {}  # with unit vectors, for a Jacobian
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
         self._quick_rows: Callable[..., Any] | None = None  # the Jacobian by it, or None for other arguments
         self._columns: Columns | None = None
@@ -123,9 +117,9 @@ class Compiled:
                 message = f"hessian: wrt has {self.names[place]} twice"
                 raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
-            given = self._leaf_names, self.arguments.shapes, self._places, self.backend
+            given = self.arguments.leaf_names, self.arguments.shapes, self._places, self.backend
             products = self._products_of(HVP, self._shapes_by)
-            self._hessian = Hessian(self._called, *given, products, is_dense=self._unrolled is not None)
+            self._hessian = Hessian(Result(self.arguments), *given, products, is_dense=self._unrolled is not None)
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):
@@ -202,16 +196,16 @@ class Compiled:
             family = self._gradient if self._places else self._value
             if self._unrolled is not None:  # machine code for columns takes several rows at once, but no loops
                 family = self._family(GRADIENT if self._places else VALUE, not self._of_numbers)
-            self._columns = Columns(self.arguments, family, self._template, self.planned)
+            self._columns = Columns(self.arguments, family, self.layout, self.planned)
         given = self._columns.given(parts)
         if len(given[0]):
             self._verify(row_of(given, 0))
-        return self._columns.mapped(given, self.layout, out, threads)
+        return self._columns.mapped(given, out, threads)
 
     @property
     def layout(self) -> Layout:
         """What `map` gives for each row."""
-        names = [self._leaf_names[leaf] for leaf in self._places]
+        names = [self.arguments.leaf_names[leaf] for leaf in self._places]
         return Layout(self._template, self._shapes_of(self._program), names, self._shapes_by)
 
     def restart(self) -> None:
@@ -268,11 +262,6 @@ class Compiled:
         family = self._gradient if self._shapes_of(self._program) == [()] else self._value
         return family.known[0] if family.known else family.at(self._examples)
 
-    def _called(self, *leaves: Any) -> Any:
-        """The parts of the result, or the only one."""
-        found = Result(self.arguments)(*leaves)
-        return found[0] if len(found) == 1 else found
-
     def _family(self, derived: Derivation, has_loops: bool = True, at_once: bool = False) -> Specializations:
         made = partial(self._specialized, derived=derived, has_loops=has_loops, at_once=at_once)
         return Specializations(made, _one_by_one if at_once else partial(self._eagerly, derived))
@@ -281,7 +270,7 @@ class Compiled:
         """What is derived, from the graph of one call; None where tracing may say that there is no derivative."""
         result, places = Result(self.arguments), () if derived is VALUE else self._places
         count, reads = len(self._examples), list[tuple[Any, Any]]()
-        with TRACING, traced(result, given[:count], places, self._leaf_names, reads) as (ys, xs):
+        with TRACING, traced(result, given[:count], places, self.arguments.leaf_names, reads) as (ys, xs):
             if reads or (len(ys) != 1 and derived in (GRADIENT, HVP)):
                 return None
             xs = [*xs, *map(tensor, given[count:])]
@@ -300,7 +289,7 @@ class Compiled:
         values, more = given[:count], given[count:]
         places = () if derived is VALUE else self._places
         traced, template = self._trace_at(values) if has_loops else self._traced_at(values, _UNROLLED)
-        check_kept(traced, self._called, values, places, self._leaf_names)
+        check_kept(traced, Result(self.arguments), values, places, self.arguments.leaf_names)
         if derived in (GRADIENT, HVP):
             sole(traced)  # a program of its entries has others
         if at_once:
@@ -377,10 +366,9 @@ class Compiled:
         afford("the Jacobian", (rows, columns))
         key = "rows" if rows < columns else "columns", tuple(shapes)
         if key not in self._unit:
-            products = self._products_of(*((VJP, shapes) if rows < columns else (JVP, by)))
-            self._unit[key] = products, np.eye(min(rows, columns))
-        products, units = self._unit[key]
-        found = products.of(values, units).reshape(len(units), max(rows, columns))
+            self._unit[key] = self._products_of(*((VJP, shapes) if rows < columns else (JVP, by)))
+        few = min(rows, columns)
+        found = self._unit[key].of(values, np.eye(few)).reshape(few, max(rows, columns))
         parts = derive.blocks(found if rows < columns else found.T, shapes, by)
         return used.template, [part for column in zip(*parts, strict=True) for part in column]
 
@@ -404,7 +392,7 @@ class Compiled:
     def _traced_at(self, values: tuple[Value, ...], unrolled: int = 0) -> tuple[Program, Any]:
         """The program of the results at some values, and their structure; a shorter one keeps its loops unrolled."""
         result = Result(self.arguments)
-        program = trace(result, values, self._leaf_names, self._places)
+        program = trace(result, values, self.arguments.leaf_names, self._places)
         short = rolled(program, values, self._places) if len(program.steps) > unrolled else program
         if short is not program:
             self._unrolled = hash(key(program)) if self._unrolled is None else self._unrolled
@@ -435,12 +423,12 @@ class Compiled:
         expected: Sequence[Value]
         if self._unrolled is not None:
             with TRACING:
-                again = trace(Result(self.arguments), values, self._leaf_names, self._places)
+                again = trace(Result(self.arguments), values, self.arguments.leaf_names, self._places)
             if hash(key(again)) == self._unrolled:
                 return  # the very same operations: a loop of them may only round differently
             expected = again.run(*values)
         else:
-            with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
+            with TRACING, traced(Result(self.arguments), values, self._places, self.arguments.leaf_names) as (ys, _):
                 expected = [y.value for y in ys]
         is_rolled = self._unrolled is not None  # a loop may pass a matrix to BLAS in another layout
         same = partial(_same, but_for_rounding=is_rolled)

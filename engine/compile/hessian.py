@@ -13,21 +13,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import about, of_products, of_second, second_steps, ways
-from agrad.engine.compile.derive import Products, parts_of
+from agrad.engine.compile.derive import GRADIENT, Products, TooLong
 from agrad.engine.compile.llvm.backend import Lowered
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.context import afford
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.program.closed import split
 from agrad.engine.program.ir import Diverged, Program, Step, optimised, spans
-from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, sole, trace
+from agrad.engine.program.trace import as_graph, check_kept, checked, extract, sole, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
 _MOST = 10_000  # instructions of a value whose second derivatives are made by entries
@@ -54,29 +54,34 @@ class Hessian:
     is_dense: InitVar[bool] = False  # whether it is made by a product for each column
 
     def __post_init__(self, is_dense: bool) -> None:
+        self.size = sum(size_of(self.shapes[place]) for place in self.wrt)  # how many entries it is differentiated by
         if is_dense:
             self.directions = dense(self.size)
             self._tell(self.size, None, None)
         # Where nearly every call takes a new path, it is made by products, which are then computed without a program.
         self.specializations = Specializations(self._specialized, lambda flat: (Eager(None, []), ()))
 
-    @cached_property
-    def size(self) -> int:
-        """How many entries it is differentiated by."""
-        return sum(size_of(self.shapes[place]) for place in self.wrt)
-
     def call(self, values: tuple[Value, ...]) -> Array:
         """The matrix by all entries of what it is differentiated by."""
         if self.directions is None:
             try:
-                matrix = self._by_entries(flat(values))
-            except Diverged:  # a singular matrix, of which only the operation itself knows the result
-                matrix = None
-            except _ByProducts as plan:
-                matrix, (self.directions,) = None, plan.args
-            if matrix is not None:
-                return matrix
+                template, found = self._entries(flat(values))
+                if template is not None:
+                    constant, places, which = template
+                    full: Array = constant.copy()
+                    full.reshape(-1)[places] = found[which]
+                    return full
+            except (Diverged, TooLong):  # a singular matrix, of which only the operation itself knows the result
+                pass
         return self._by_products(values, dense(self.size) if self.directions is None else self.directions)
+
+    def _entries(self, flat: tuple[float, ...]) -> tuple[Any, Any]:
+        """The second derivatives that vary, and where they are; nothing where these are made without a program."""
+        used = next(iter(self.specializations.known), None)
+        if used is not None and used.native is not None and not used.checks:
+            return used.template, used.native.call(*flat)[0]
+        taken, found = self.specializations.found(flat)
+        return taken.template, np.array(found).ravel()
 
     def _by_products(self, values: tuple[Value, ...], directions: Directions) -> Array:
         """The matrix by its products with some directions."""
@@ -86,15 +91,6 @@ class Hessian:
         found = self.products.of(values, vectors).reshape(matrix[: len(vectors)].shape)
         matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
         return matrix
-
-    def _by_entries(self, flat: tuple[float, ...]) -> Array | None:
-        """The matrix from the second derivatives that vary; None where it is made without a specialisation."""
-        used = next(iter(self.specializations.known), None)
-        if used is not None and used.native is not None and not used.checks:
-            return _filled(used.template, used.native.call(*flat)[0])
-        found: Any  # numbers, or an array of them
-        taken, found = self.specializations.found(flat)
-        return _filled(taken.template, np.ravel(found)) if taken.template is not None else None
 
     def _tell(self, products: int, cost: float | None, entries: float | None) -> None:
         """Keep what was compared: so many products, and the entries one by one."""
@@ -109,15 +105,14 @@ class Hessian:
             self.told = f"{one}; {by_products}" if entries <= cost else f"{by_products}; {one}"
 
     def _numbers(self, program: Program, places: Sequence[int]) -> Program:
-        """The program of numbers, if second derivatives are made of it. Raises _ByProducts if they are not."""
+        """The program of numbers, if second derivatives are made of it. Raises TooLong where there are directions."""
         numbers = program if program.is_scalar else scalarised(program, _MOST)
-        whole = numbers
-        count = sum([size_of(step.shape) for step in program.steps])
-        if numbers is None and len(places) > _FEW and count < _SEARCHED:
-            whole = scalarised(program)
+        is_searched = len(places) > _FEW and sum([size_of(step.shape) for step in program.steps]) < _SEARCHED
+        whole = numbers or (scalarised(program) if is_searched else None)
         if whole is None:
             self._tell(len(places), None, None)
-            raise _ByProducts(dense(len(places)))
+            self.directions = dense(len(places))
+            raise TooLong
         found = pattern(whole, places)
         if numbers is not None and second_steps(numbers, found.work) < _SHORT:
             self._tell(0, None, of_second(numbers, found.work))
@@ -128,12 +123,13 @@ class Hessian:
         by_entries = of_second(numbers, found.work) if numbers is not None else None
         self._tell(len(chosen.vectors), by_products, by_entries)
         if numbers is None or by_entries is None or by_products < by_entries:
-            raise _ByProducts(chosen)
+            self.directions = chosen
+            raise TooLong
         return numbers
 
     def _specialized(self, flat: tuple[Value, ...]) -> Specialization:
         """The program of the second derivatives that vary, and their pattern."""
-        values = parts_of(np.array(flat), self.shapes)
+        values = split(np.array(flat), self.shapes)
         traced = trace(self.function, values, self.names, self.wrt)
         check_kept(traced, self.function, values, self.wrt, self.names)
         program = optimised(traced, again=True)
@@ -141,7 +137,7 @@ class Hessian:
         entries = spans(map(size_of, self.shapes))
         places = [entry for place in self.wrt for entry in entries[place]]
         numbers = self._numbers(program, places)
-        gradient = optimised(gradient_of(numbers, flat, places), again=True)
+        gradient = optimised(GRADIENT.program(numbers, flat, [places]), again=True)
         with as_graph(gradient, flat, places) as (results, xs):
             count = 1 + len(places)
             constant, varying = _second(results[1:count], [xs[place].node for place in places])
@@ -154,18 +150,6 @@ class Hessian:
         about = code_size(made), self.backend, is_of_data(made), where
         shapes = tuple([given.shape for given in made.inputs]), ((len(varying),),)  # one array of all results
         return Specialization(lambda: made, lambda: Lowered(made, shapes), *about)
-
-
-class _ByProducts(Exception):
-    """Raised if the Hessian is not computed by entries; with the directions that it is multiplied with."""
-
-
-def _filled(where: tuple[Array, Any, Any], found: Any) -> Array:
-    """The Hessian: a matrix of constants, with the second derivatives that vary at their places."""
-    constant, places, which = where
-    full = constant.copy()
-    full.reshape(-1)[places] = found[which]
-    return full
 
 
 def _second(gradient: Sequence[Tensor], xs: Sequence[Node]) -> tuple[Array, dict[tuple[int, int], Tensor]]:
@@ -248,17 +232,14 @@ def places(bits: int) -> Iterator[int]:
 
 def directions(rows: Sequence[int]) -> Directions:
     """Few directions for a symmetric pattern: no two inputs of one have a row in common."""
-    classes: list[int] = []
+    classes = [0] * len(rows)
     for column, row in enumerate(rows):
         near = 0
         for other in places(row):
             near |= rows[other]
-        number = next((number for number, one in enumerate(classes) if not one & near), len(classes))
-        if number == len(classes):
-            classes.append(0)
-        classes[number] |= 1 << column
+        classes[next(number for number, one in enumerate(classes) if not one & near)] |= 1 << column
     pairs = [(number, column) for number, members in enumerate(classes) for column in places(members)]
-    vectors = np.zeros((len(classes), len(rows)))
+    vectors = np.zeros((len(classes) - classes.count(0), len(rows)))
     vectors[tuple(zip(*pairs, strict=True))] = 1.0
     found = [(number, row, column) for number, column in pairs for row in places(rows[column] >> column << column)]
     numbers, at, columns = np.array(found, dtype=int).reshape(-1, 3).T

@@ -33,11 +33,10 @@ class Columns:
     """A compiled function over the rows of columns."""
 
     def __init__(
-        self, arguments: Arguments, specializations: Specializations, template: Any, planned: float | None = None
+        self, arguments: Arguments, specializations: Specializations, layout: Layout, planned: float | None = None
     ) -> None:
         """`planned`: the number of rows that there will be, if it is known."""
-        self.arguments, self.specializations = arguments, specializations
-        self.template = template  # the structure of the results
+        self.arguments, self.specializations, self.layout = arguments, specializations, layout
         self.of_numbers = not any(arguments.shapes)  # whether all columns are of numbers
         self.done = planned or 0.0  # rows
         self.is_planned = planned is not None  # whether `done` is the number of all rows that there will be
@@ -61,10 +60,10 @@ class Columns:
             for x, shape in zip(found, shapes, strict=True)
         ]
 
-    def mapped(self, given: list[Array], layout: Layout, out: Any, threads: object) -> tuple[list[Array], list[Array]]:
+    def mapped(self, given: list[Array], out: Any, threads: object) -> tuple[list[Array], list[Array]]:
         """The results of each row, and their gradients."""
         threads = several(threads)
-        rows = len(given[0])
+        rows, layout = len(given[0]), self.layout
         if out is not None and (len(layout.shapes) != 1 or not self.arguments.is_flat):
             raise AgradError("type", "map: there is no out for results or arguments of several parts")
         layout.require_number()
@@ -98,9 +97,7 @@ class Columns:
 
     def _pays(self, used: Specialization) -> bool:
         """Whether machine code is requested, or saves more than it takes to compile."""
-        if used.native is not None or used.is_native_first:
-            return True
-        if self.of_numbers and self.done * used.size > _WORK:
+        if used.native is not None or used.is_native_first or (self.of_numbers and self.done * used.size > _WORK):
             return True
         return not (self.of_numbers and is_batchable(used.exact)) and self.done > used.most_calls
 
@@ -131,7 +128,7 @@ class Columns:
 
     def _fits(self, used: Specialization, shapes: list[Shape]) -> bool:
         """Whether the results of a specialisation are as those of the others."""
-        return used.shapes == shapes[: len(used.shapes)] and used.template == self.template
+        return used.shapes == shapes[: len(used.shapes)] and used.template == self.layout.template
 
     def _together(self, columns: list[Array], outs: list[Array], threads: int | None) -> Any:
         """Compute rows whose specialisations are one function; the places of the others.
@@ -159,24 +156,22 @@ class Columns:
     ) -> tuple[Any, list[Any]]:
         """For which of some rows a specialisation holds, and their outputs by it."""
         rows, count = len(columns[0]), len(shapes)
+        good, doubtful = np.ones(rows, dtype=bool), np.zeros(rows, dtype=bool)
+        found: list[Any] = [np.empty((rows, *shape)) for shape in shapes]
         if used.is_of_data:  # no other row is needed: the first is computed by itself
-            return np.zeros(rows, dtype=bool), [np.empty((rows, *shape)) for shape in shapes]
-        checks: Sequence[GuardCheck]
+            return ~good, found
+        checks: Sequence[GuardCheck] = ()
         native = used.promote() if self._pays(used) else None
         if native is not None:
             checks = used.checks
-            found: list[Any] = [np.empty((rows, *shape)) for shape in (*shapes, *[()] * len(checks))]
+            found += [np.empty(rows) for _ in checks]
             native.map(columns, found, threads)
         elif is_batchable(used.exact):
-            checks = used.exact.checks
-            found = self._over_arrays(used, columns, rows)
+            checks, found = used.exact.checks, self._over_arrays(used, columns, rows)
         else:
-            found, good = [np.empty((rows, *shape)) for shape in shapes], np.ones(rows, dtype=bool)
-            _compute(used, columns, range(rows), found, good)
-            return good, found
-        if not checks:
+            doubtful = ~doubtful
+        if not (checks or doubtful.any()):
             return ALL, found
-        good, doubtful = np.ones(rows, dtype=bool), np.zeros(rows, dtype=bool)
         for check, column in zip(checks, found[count:], strict=True):
             if check.read is regular:
                 doubtful |= column != 0.0

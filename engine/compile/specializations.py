@@ -72,6 +72,7 @@ def is_of_data(program: Program) -> bool:
     return any(check.read is bits for check in program.checks)
 
 
+Values: TypeAlias = "tuple[Value, ...]"
 # About how long a specialisation is: in steps and in instructions of machine code; in ns, a call of Python and one of
 # machine code.
 Size: TypeAlias = "tuple[int, int, float, float]"
@@ -110,16 +111,13 @@ class Specialization:
         self.is_native_first = backend == self.native_backend  # machine code was requested, even if it is slower
         self.size, self.length, self.called, self.called_natively = size
         self.calls = 0
+        # how many calls Python computes before machine code is tried, and why
+        self.most_calls, self._why = cost.calls_before_machine_code(self.called, self.length)
         self.native: NativeCode | None = None
         self.lowering = ""  # the name of the way that machine code computes it
         # the reason why there is no machine code
         self.reason = _OTHER.format(backend) if self.native_backend is None else _BY_DATA if is_of_data else ""
         self.checks: Sequence[GuardCheck] = ()  # of the machine code: their slots are its last outputs
-
-    @cached_property
-    def most_calls(self) -> float:
-        """How many calls Python computes before machine code is tried."""
-        return cost.calls_before_machine_code(self.called, self.length)[0]
 
     @property
     def exact(self) -> Program:
@@ -166,11 +164,10 @@ class Specialization:
 
         The one for machine code may be a hundredth of the function's own, which is not made then.
         """
-        if (self.is_native_first or self.size > _LARGE) and self.promote() is not None:
-            return
-        _ = self.exact
+        if not (self.is_native_first or self.size > _LARGE) or self.promote() is None:
+            _ = self.exact
 
-    def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    def call(self, values: Values) -> Values:
         """The outputs. Raises Diverged where a guard has another outcome."""
         if self.native is None and not self.reason:
             self.calls += 1
@@ -205,8 +202,7 @@ class Specialization:
             load(self.native_backend).require()
         except AgradError as problem:
             return f"{self.exact_backend}, since {problem.message}"
-        _, why = cost.calls_before_machine_code(self.called, self.length)
-        return f"{self.exact_backend}; machine code is tried from call {math.ceil(self.most_calls + 1)} on: {why}"
+        return f"{self.exact_backend}; machine code is tried from call {math.ceil(self.most_calls + 1)} on: {self._why}"
 
     def promote(self) -> NativeCode | None:
         """Change to machine code, if there is any, and return it."""
@@ -243,6 +239,7 @@ class Together(NamedTuple):
 
     code: Decisions | Branches
     members: Sequence[Specialization]  # by their numbers
+    inside: set[Specialization]  # those that fit into it
 
 
 class Specializations:
@@ -253,9 +250,7 @@ class Specializations:
     """
 
     def __init__(
-        self,
-        trace: Callable[[tuple[Value, ...]], Specialization],
-        eager: Callable[[tuple[Value, ...]], tuple[Eager, tuple[Value, ...]] | None],
+        self, trace: Callable[[Values], Specialization], eager: Callable[[Values], tuple[Eager, Values] | None]
     ) -> None:
         self.trace, self.eager = trace, eager
         self.calls = self.missed = 0  # calls, and those that no specialisation held for
@@ -264,33 +259,29 @@ class Specializations:
         self.first: Specialization | None = None  # of all that were traced
         self._others: dict[tuple[Specialization, int], Specialization | None] = {}  # see `_other`
         self.together: Together | None = None  # most of them as one function
-        self.fresh: tuple[Specialization, ...] = ()  # those that are not in it
-        self.left_out: set[Specialization] = set()  # of these, the ones that do not fit into it
+        self.tried: set[Specialization] = set()  # those that there were when it was made last
         self.outside = 0.0  # what calls have taken since then, in ns
-
-    @property
-    def is_retracing(self) -> bool:
-        """Whether most calls would be traced."""
-        return self.missed > _FEW and self.calls < _RARE * self.missed
 
     def restart(self) -> None:
         """Keep the first specialisation alone, as if nothing had been called since it was traced."""
         with TRACING:
-            self.known = self.fresh = self.known if self.first is None else (self.first,)
+            self.known = self.known if self.first is None else (self.first,)
             self.calls = self.missed = self.since = 0
-            self.together, self.outside, self.left_out = None, 0.0, set()
+            self.together, self.outside, self.tried = None, 0.0, set()
             self._others = {}
 
-    def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
+    def found(self, values: Values) -> tuple[Specialization | Eager, Values]:
         """The specialisation that holds at some values, and its outputs."""
         self.calls += 1  # by several threads, it may miss some: it affects only speed
         if self.together is not None:
             hit = self.together.code.along(values)
             if hit is not None:
                 return self.together.members[hit[0]], hit[1]
-        known = self.known if self.together is None or self.together.code.has_doubts else self.fresh
-        retracing = self.missed > _FEW and self.is_retracing
-        is_all = len(known) > 1 and known is not self.fresh
+        known, together = self.known, self.together
+        if together is not None and not together.code.has_doubts:
+            known = tuple([one for one in known if one not in together.inside])
+        retracing = self.missed > _FEW and self.calls < _RARE * self.missed  # most calls would be traced
+        is_all = len(known) > 1 and known is self.known
         found = self._along(values) if is_all else self._among(known, values)
         if found is None and is_all and not retracing:
             found = self._among(known, values)
@@ -316,7 +307,7 @@ class Specializations:
             except Diverged:  # machine code may round differently: then the exact program decides
                 return new, new.code.call(*values)
 
-    def _along(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]] | None:
+    def _along(self, values: Values) -> tuple[Specialization, Values] | None:
         """The same by paths: a guard that does not hold leads to a specialisation with another outcome of it."""
         one: Specialization | None = self.known[0]
         last = -1
@@ -351,9 +342,7 @@ class Specializations:
             finally:
                 TRACING.release()
 
-    def _among(
-        self, known: Sequence[Specialization], values: tuple[Value, ...]
-    ) -> tuple[Specialization, tuple[Value, ...]] | None:
+    def _among(self, known: Sequence[Specialization], values: Values) -> tuple[Specialization, Values] | None:
         for number, one in enumerate(known):
             try:
                 outputs = one.call(values)
@@ -364,21 +353,20 @@ class Specializations:
             return one, outputs
         return None
 
-    def at(self, values: tuple[Value, ...]) -> Specialization:
+    def at(self, values: Values) -> Specialization:
         """A new specialisation, traced at some values."""
         with TRACING:
             new = self.trace(values)
             new.begin()  # a specialisation that fails here is not kept
             self.first = self.first or new
             self.known = (new, *self.known)
-            self.fresh = (new, *self.fresh)
             self._others = {}
             self._drop()
         return new
 
     def note(self, took: float) -> None:
         """Note what a call outside of the one function takes, in ns, and make that, or make it anew, where it pays."""
-        if len(self.known) < 2 or self.left_out.issuperset(self.fresh):
+        if len(self.known) < 2 or self.tried.issuperset(self.known):
             return
         self.outside += took
         if self.outside > cost.repaid_by_one_function(sum([one.length for one in self.known])):
@@ -401,9 +389,8 @@ class Specializations:
         if made is not None:
             code, members = made
             inside = {chosen[members[number]] for number in code.members}
-            self.together = Together(code, [chosen[place] for place in members])
-            self.fresh = tuple([one for one in self.known if one not in inside])
-        self.left_out = {*self.fresh}  # until there is another one
+            self.together = Together(code, [chosen[place] for place in members], inside)
+        self.tried = {*self.known}  # until there is another one
 
     def _drop(self) -> None:
         """Drop the specialisations that were used longest ago, if there are too many."""
@@ -412,7 +399,4 @@ class Specializations:
         while count > most or (count > _FEW and steps > length):
             count -= 1
             steps -= self.known[count].size
-        if count < len(self.known):
-            self.known = self.known[:count]
-            kept_ones = {*self.known}
-            self.fresh = tuple([one for one in self.fresh if one in kept_ones])
+        self.known = self.known[:count]

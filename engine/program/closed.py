@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from agrad.engine import units
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
@@ -17,19 +17,11 @@ from agrad.engine.core.graph import Node, Units, behind
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.program.ir import Program, optimised, spans
+from agrad.engine.program.ir import Program, optimised, placed
 from agrad.engine.program.trace import entered, extract, inlined, recording
 from agrad.engine.values import Array, Shape, np, shape_of
 
 _CHOOSES = "where(c, x, y)   chooses between two values"
-
-
-class Closed(NamedTuple):
-    """A function as a program of its arguments and of what it uses from outside."""
-
-    program: Program
-    same: list[Tensor]  # what it uses
-    example: Array  # the entries of these, one after the other
 
 
 def closed_over(
@@ -40,9 +32,10 @@ def closed_over(
     elsewhere: str = "at another point",
     is_deep: bool = False,
     has_units: bool = False,
-) -> Closed:
-    """Call a function once, on placeholders for some values. `what` is the name of the operation that calls it.
+) -> tuple[Program, list[Tensor], Array]:
+    """The program of a function of its arguments and of the entries of what it uses, what it uses, and these entries.
 
+    It is called once, on placeholders for some values. `what` is the name of the operation that calls it.
     `is_deep`: numbers that were computed from others by simple operations are computed anew inside.
     `has_units`: these are inferred by the caller.
 
@@ -65,7 +58,7 @@ def closed_over(
         given = entered(example)
         operands = [*xs, *split(given, [x.shape for x in same])]
         program = extract(inlined(inner, operands), [*xs, given], (*names, "same"), None)
-    return Closed(program, same, example)
+    return program, same, example
 
 
 def settled(what: str, program: Program) -> Program:
@@ -132,11 +125,8 @@ def joined(parts: Sequence[Any]) -> Any:
 
 def split(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
     """The values with these shapes whose entries a vector has, one after the other."""
-    parts = zip(spans(map(prod, shapes)), shapes, strict=True)
-    return [
-        FUNCTIONS["reshape"].call(vector[one.start : one.stop], shape) if shape else vector[one.start]
-        for one, shape in parts
-    ]
+    found = [vector[one].reshape(shape) if shape else vector[one.start] for one, shape in placed(shapes)]
+    return [x if isinstance(x, Tensor) or np.ndim(x) else float(x) for x in found]
 
 
 class Parts:
@@ -165,11 +155,9 @@ class Parts:
     def unpacked(self, vector: Any, count: int | None = None) -> Any:
         """The value of which this is the vector; with a count, of which these are the rows."""
         if count is None:
-            parts = [x if isinstance(x, Tensor) or np.ndim(x) else float(x) for x in split(vector, self.shapes)]
+            parts = split(vector, self.shapes)
         else:
-            pairs = zip(spans(map(prod, self.shapes)), self.shapes, strict=True)
-            rows = [(vector[:, one.start : one.stop], (count, *shape)) for one, shape in pairs]
-            parts = [FUNCTIONS["reshape"].call(x, shape) for x, shape in rows]
+            parts = [vector[:, one].reshape(count, *shape) for one, shape in placed(self.shapes)]
         return filled(self.value, iter(parts))
 
 

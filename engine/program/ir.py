@@ -166,6 +166,12 @@ def spans(lengths: Iterable[int]) -> list[range]:
     return [range(begin, end) for begin, end in pairwise(accumulate(lengths, initial=0))]
 
 
+def placed(shapes: Sequence[Shape]) -> list[tuple[slice, Shape]]:
+    """Where values of these shapes are in a vector of all their entries, each with its shape."""
+    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
+    return [(slice(one.start, one.stop), shape) for one, shape in parts]
+
+
 def assembled(
     inputs: Iterable[Input],
     constants: Iterable[Value],

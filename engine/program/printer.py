@@ -11,14 +11,8 @@ _TIGHT = 5  # the precedence of a formula that needs no brackets
 _LONG = 40  # characters: a longer formula is called by its slot
 
 
-def listing(program: Program, precision: int | None = 10) -> str:
-    """Inputs, a line for each step with its formula, the checks, and the outputs."""
-    before, steps, after = parts(program, precision)
-    return "\n".join([*before, *steps, *after])
-
-
 def parts(program: Program, precision: int | None = 10) -> tuple[list[str], list[str], list[str]]:
-    """The lines before the steps, those of the steps, and those after them."""
+    """The lines of the inputs, a line for each step with its formula, and the lines of the checks and the outputs."""
     names = slot_names(program, precision)
     formulas = [(_TIGHT, name) for name in names[: program.first]]
     rows: list[tuple[str, str]] = []

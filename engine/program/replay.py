@@ -21,7 +21,8 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date, rewritten
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.values import Value, shape_of
+from agrad.engine.program.ir import own
+from agrad.engine.values import Value
 
 
 def forward(*roots: Tensor) -> None:
@@ -124,10 +125,7 @@ class _Replay:
             if not error.labels and node.origin is not None:
                 error.labels.append(Label(node.origin))
             raise
-        if type(out) is float:
-            return out
-        assert shape_of(out) == node.shape
-        return out if out.base is None else out.copy()  # type: ignore[union-attr]
+        return own(out)
 
     def _check(self, guard: Guard) -> None:
         """Stop if a guard has another outcome."""
@@ -217,9 +215,7 @@ def _is_renewed(node: Node, guard: Guard) -> bool:
 
 def _held(node: Node) -> Value | None:
     """The value of a computed node, if the node or a handle still has it."""
-    if node.value is not None:
-        return node.value
-    return getattr(node.known_handle(), "array", None)
+    return node.value if node.value is not None else getattr(node.known_handle(), "array", None)
 
 
 def _is_lost(node: Node) -> bool:

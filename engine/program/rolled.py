@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from itertools import count
 from typing import Any, NamedTuple
 
-from agrad.engine.core.graph import Node, collecting_later
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.closed import Parts, flat, joined, split
-from agrad.engine.program.ir import GuardCheck, Input, Program, Step, assembled, frozen, optimised
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step, assembled, frozen, optimised, placed
 from agrad.engine.program.scan import Body, Sizes
 from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, placeholders, recorded, valued
 from agrad.engine.values import Shape, Value, np
@@ -136,11 +136,9 @@ class _Operands:
         self.is_same: Any = here == after
         near: Any = self.distances >= -_LAGS * loop.period
         self.is_near = ~self.is_same & (distances[middle + 1] == self.distances) & near
-        is_regular = np.where(self.is_near, distances == self.distances, True)
-        is_regular &= np.where(self.is_same, self.slots == here, True)
-        good: Any = is_regular.all(axis=1)
-        bad: Any = np.flatnonzero(~good)
-        first, end = bad[bad < middle].max(initial=-1) + 1, bad[bad > middle].min(initial=loop.turns)
+        is_other: Any = self.is_near & (distances != self.distances) | self.is_same & (self.slots != here)
+        bad: Any = np.flatnonzero(is_other.any(axis=1))
+        first, end = int(bad[bad < middle].max(initial=-1)) + 1, int(bad[bad > middle].min(initial=loop.turns))
         before: Any = self.slots[:, ~self.is_near]
         for _ in range(_LAGS):
             if first < end and (before[first:end] >= bases[first]).any():  # computed in an iteration that is left out
@@ -167,7 +165,7 @@ class _Roller:
         self.fixed: set[int] = set()  # places that compute the same in each iteration, which is computed before
         self.sources: dict[int, int | None] = {}  # what is selected from, where that is the same in each iteration
         self.outs: list[int] = []  # places of further results that are read after the loop
-        self.columns: dict[int, tuple[int, int]] = {}  # of each such place, in the table of results
+        self.columns: dict[int, slice] = {}  # of each place that is read, in the table of results
 
     def program(self) -> Program | None:
         """The whole program with the loop as one operation; None where it is none."""
@@ -189,8 +187,7 @@ class _Roller:
         with placeholders(self.values, self.wrt) as xs:
             self.slots: dict[int, Any] = dict(enumerate([*map(valued, xs), *self.whole.constants]))
             self._record(range(self.whole.first, self.start))
-            if not self._run(inner):
-                return None
+            self._run(inner)
             self._record(range(self.end, self.whole.first + len(self.whole.steps)))
             checks = self._checks()
             outputs = [self._handle(slot) for slot in self.whole.outputs]
@@ -203,11 +200,9 @@ class _Roller:
 
     def _inner(self) -> Program | None:
         """The program of one iteration: from state, row and what is the same to the new state and further results."""
-        plan = []
-        entry = 0
+        plan, numbers = [], count()
         for place, step in enumerate(self.block):
-            uses = [self._use(number) for number in range(entry, entry + len(step.operands))]
-            entry += len(step.operands)
+            uses = [self._use(next(numbers)) for _ in step.operands]
             plan.append(uses)
             kinds = {kind for kind, _ in uses}
             if place in self.selecting:  # only what it selects is taken
@@ -272,12 +267,10 @@ class _Roller:
         places = sorted({slot % self.loop.period for slot in inside})
         state = self.taken["state"]
         self.outs = [place for place in places if (place, 1) not in state and place not in self.fixed]
-        end = 0
-        for place, lag in [*state, *[(place, 1) for place in self.outs]]:
-            begin, end = end, end + prod(self.block[place].shape)
-            if lag == 1:
-                self.columns[place] = begin, end
-        self.width = end
+        made = [*state, *[(place, 1) for place in self.outs]]
+        parts = placed([self.block[place].shape for place, _ in made])
+        self.columns = {place: part for (place, lag), (part, _) in zip(made, parts, strict=True) if lag == 1}
+        self.width = parts[-1][0].stop if parts else 0
 
     # The new program
 
@@ -297,9 +290,8 @@ class _Roller:
             turn, place = divmod(slot - self.start, self.loop.period)
             if place in self.fixed:
                 return self.slots[self.start + place]
-            begin, end = self.columns[place]
-            shape = self.block[place].shape
-            x = FUNCTIONS["reshape"].call(self.table[turn, begin:end], shape) if shape else self.table[turn, begin]
+            part, shape = self.columns[place], self.block[place].shape
+            x = FUNCTIONS["reshape"].call(self.table[turn, part], shape) if shape else self.table[turn, part.start]
             self.slots[slot] = valued(x)
         return self.slots[slot]
 
@@ -325,11 +317,10 @@ class _Roller:
         if not self._is_column(slot):
             return FUNCTIONS["reshape"].call(self._handle(slot), (count, *shape))
         turn, place = divmod(slot - self.start, self.loop.period)
-        begin, end = self.columns[place]
-        return FUNCTIONS["reshape"].call(self.table[turn : turn + count, begin:end], (count, *shape))
+        return FUNCTIONS["reshape"].call(self.table[turn : turn + count, self.columns[place]], (count, *shape))
 
-    def _run(self, inner: Program) -> bool:
-        """Record the loop; False where it depends on nothing."""
+    def _run(self, inner: Program) -> None:
+        """Record the loop."""
         count = self.loop.turns
         state, row, same_slots, _ = self.taken.values()
         self._record([self.start + place for place in sorted(self.fixed)])
@@ -339,19 +330,14 @@ class _Roller:
         shapes = self._shapes()
         parts = [Parts(tuple(starts)), Parts(tuple(rows), is_rows=True), Parts(tuple(same))]
         x = joined([one.packed() for one in parts if one.leaves])
-        if not isinstance(x, Tensor):
-            return False
         body = _body(inner, shapes, [starts, [x[0] for x in rows], same], self.width)
         found = OPS["scanned"].call(x, body=body, count=count)
         self.table = FUNCTIONS["reshape"].call(found, (count, body.width))
-        return True
 
     def _rows_of(self, key: Any) -> Any:
         """The values of an operand in all iterations, along a new first axis."""
         if isinstance(key, tuple):
             nodes = [self._node(slot) for slot in key]
-            if not any(isinstance(x, Node) for x in nodes):
-                return np.stack(nodes)
             return FUNCTIONS["stack"].call([handle_of(x) for x in nodes])
         steps = [self._step_of(turn, key) for turn in range(self.loop.turns)]
         source = self.sources[key]

@@ -231,9 +231,10 @@ def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> 
 
     has_units = known is not None
     closed = closed_over("scan", called, examples, ("state", "row"), "in another iteration", has_units=has_units)
-    sizes = Sizes(first.size, data.size, len(closed.example), result[0].size, 0)
-    body = Body(settled("scan", closed.program), sizes, (examples[0], examples[1], closed.example))
-    x = joined([units.quantity.bare(one) for one in (first.packed(), data.packed(), *map(flat, closed.same))])
+    program, same, example = closed
+    sizes = Sizes(first.size, data.size, len(example), result[0].size, 0)
+    body = Body(settled("scan", program), sizes, (examples[0], examples[1], example))
+    x = joined([units.quantity.bare(one) for one in (first.packed(), data.packed(), *map(flat, same))])
     found = OPS["scanned"].call(x, body=body, count=turns)
     table = FUNCTIONS["reshape"].call(found[: turns * body.width], (turns, body.width))
     both = first.unpacked(table[turns - 1, : first.size]), result[0].unpacked(table[:, first.size :], turns)
@@ -251,9 +252,7 @@ def _turns(data: Parts, count: int | None) -> int:
         raise AgradError("shape", f"scan: the arrays of rows have {' and '.join(map(str, lengths))} rows")
     if count is None and not lengths:
         raise AgradError("arity", "scan needs rows, or how often to run", fixes=[Hint("scan(f, start, count=100)")])
-    if count is None:
-        return lengths[0]
-    found = whole(count, "scan: count")
+    found = lengths[0] if count is None else whole(count, "scan: count")
     if found < 0:
         raise AgradError("domain", f"scan: count is {found}")
     if lengths and lengths[0] != found:

@@ -1,6 +1,6 @@
 """Programs of functions: a graph as straight-line code, to be computed on other data, in other ways.
 
-    print(listing(trace(lambda x, y: x*ag.sin(y) + 1, (2.0, 3.0), ("x", "y"))))
+    parts(trace(lambda x, y: x*ag.sin(y) + 1, (2.0, 3.0), ("x", "y")))
 
     inputs     x, y
     t3 = sin(y)
@@ -50,15 +50,6 @@ def trace(
     """
     with traced(f, examples, wrt, names) as (ys, xs):
         return extract(ys, xs, names, current().guard)
-
-
-def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
-    """The program of one number and its gradients, from the program of the number, by running it at some values.
-
-    If the program was shortened by passes before, its gradient is much shorter, and its sums are in another order.
-    """
-    sole(program)
-    return of_graph(program, values, wrt, lambda ys, xs: [ys[0], *gradients(ys[0], [xs[place] for place in wrt])])
 
 
 def sole(program: Program) -> None:
@@ -334,10 +325,7 @@ class _Extraction:
         ordered = sorted(self.operands, key=lambda node: node.seq)
         slots: dict[Any, int] = {node: slot for slot, node in enumerate(self.inputs)}
         constants: list[Value] = []
-        of = self._place
-        operands = [
-            [x if type(x) is Node else of(x, slots, constants) for x in self.operands[node]] for node in ordered
-        ]
+        operands = [[self._place(x, slots, constants) for x in self.operands[node]] for node in ordered]
         outputs = [self._place(self._resolve(node), slots, constants) for node in self.outputs]
         guards = self._about_inputs(ordered)
         first = len(self.inputs) + len(constants)
@@ -374,16 +362,15 @@ class _Extraction:
         found = []
         for guard in sorted(guards, key=lambda guard: guard.stamp):
             if guard.node is None:
-                raise _cut_off(
-                    guard.name, next(leaf for leaf in alive(guard.roots) if leaf in self.leaves), guard.origin
-                )
+                behind = next(leaf for leaf in alive(guard.roots) if leaf in self.leaves)
+                raise _cut_off(guard.name, behind, guard.origin)
             if self._resolve(guard.node) in moving:
                 found.append(guard)
         return found
 
 
-def _cut_off(name: str, behind: Node | None, origin: Any) -> AgradError:
-    message = f"{name} was computed from {behind.spell() if behind is not None else 'an input'} without recording"
+def _cut_off(name: str, behind: Node, origin: Any) -> AgradError:
+    message = f"{name} was computed from {behind.spell()} without recording"
     labels = [Label(origin, "cut off here")] if origin is not None else []
     fixes = [Hint("compute it without detach and outside no_grad")]
     return AgradError("guard", f"this cannot be compiled: {message}", labels=labels, fixes=fixes)

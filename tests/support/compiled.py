@@ -5,7 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import agrad.engine as ag
-from agrad.engine.program.trace import gradient_of, plain, trace
+from agrad.engine.compile.derive import GRADIENT
+from agrad.engine.program.printer import parts
+from agrad.engine.program.trace import plain, trace
 
 
 def eagerly(f, point):
@@ -61,3 +63,13 @@ def gradient_program(f, examples):
     """The program of the value of a function and its gradients by all arguments, traced at some values."""
     values = [plain(x) for x in examples]
     return gradient_of(trace(f, values), values, range(len(values)))
+
+
+def gradient_of(program, values, wrt):
+    """The program of a number and its gradients by some inputs, of that of the number."""
+    return GRADIENT.program(program, values, [wrt])
+
+
+def listing(program):
+    """All lines of a program."""
+    return "\n".join([line for lines in parts(program) for line in lines])

@@ -3,13 +3,14 @@
 import sys
 
 import numpy as np
+from compiled import gradient_of
 from guarded import PAGE, fenced
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import memory as allocating
 from agrad.engine.compile.llvm.loops import Loops
 from agrad.engine.program.ir import optimised
-from agrad.engine.program.trace import gradient_of, trace
+from agrad.engine.program.trace import trace
 
 
 class Fenced:

@@ -174,21 +174,20 @@ def paths(
     found: dict[tuple[object, ...], Program] = {_outcomes(first): first}
     if not first.checks or any(check.read is not truth for check in first.checks):
         return [first]
-    dice, is_complete = random.Random(0), False
+    dice = random.Random(0)
     for _ in range(min(_TRACES, _WORK // (len(first.steps) + 100))):
-        if len(found) > MOST_PATHS or is_complete:
-            break
         try:
             with quiet():
                 other = optimised(trace(f, _other(examples, found.values(), dice), names, wrt), again=True)
         except AgradError:  # there the function itself fails
             continue
-        if any(check.read is not truth for check in other.checks):
-            return [first]
+        if len(found) >= MOST_PATHS or any(check.read is not truth for check in other.checks):
+            break
         if found.setdefault(_outcomes(other), other) is other:
             tree = paths_of([*found.values()], _WORK)
-            is_complete = all(one.guard is None or len(one.after) > 1 for one in tree.branches)  # both outcomes
-    return list(found.values()) if len(found) <= MOST_PATHS and is_complete else [first]
+            if all(one.guard is None or len(one.after) > 1 for one in tree.branches):  # both outcomes
+                return [*found.values()]
+    return [first]
 
 
 def _outcomes(program: Program) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.compile.export import terms
 from agrad.engine.compile.export.derive import Derived
-from agrad.engine.compile.export.source import nested
+from agrad.engine.compile.export.source import Formula, Results
 from agrad.engine.compile.scalarise import entry_names
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.engine.errors import AgradError, Hint
@@ -97,13 +97,6 @@ _CONSTANTS = {
 _ROUNDING = 4e-16  # relative
 
 
-class Text(NamedTuple):
-    """A formula, and how tightly it holds together."""
-
-    text: str
-    binding: int
-
-
 class Language:
     """Terms as text in the language of agrad. Numbers become fractions and multiples of pi where they are."""
 
@@ -115,10 +108,10 @@ class Language:
         """A term as text."""
         return self.sum(x).text
 
-    def sum(self, x: terms.Term) -> Text:
+    def sum(self, x: terms.Term) -> Formula:
         """A sum, which begins with what is added, if there is such."""
         if not x.products:
-            return Text("0", ATOM)
+            return Formula("0", ATOM)
         if len(x.products) == 1:
             return self.product(x.products[0])
         first = next((one for one in x.products if one.number > 0), x.products[0])
@@ -127,14 +120,14 @@ class Language:
             if one is not first:
                 sign = "+" if one.number > 0 else "-"
                 text += f" {sign} {self.bracketed(self.product(terms.Product(abs(one.number), one.factors)), PRODUCT)}"
-        return Text(text, SUM)
+        return Formula(text, SUM)
 
-    def product(self, one: terms.Product) -> Text:
+    def product(self, one: terms.Product) -> Formula:
         """A product: its number first, then names, sums and functions; divisors below."""
         above, below = _numbers(abs(one.number), alone=not one.factors)
         over, under = list(map(self.number, above)), list(map(self.number, below))
         constants = {self.number(text).text for text in (*above, *below) if text.endswith(")")}
-        for base, exponent in sorted(one.factors, key=lambda factor: (_rank(factor), self.is_last(factor.base))):
+        for base, exponent in sorted(one.factors, key=lambda factor: (_rank(factor), factor.base.key in self.last)):
             n = exponent.number
             if n is not None and n < 0:
                 under.append(self.power(base, -exponent))
@@ -144,16 +137,12 @@ class Language:
         for factors in (over, under):
             factors.sort(key=lambda part: part.text in constants)
         made = self.fraction(over, under)
-        return Text(f"-{self.bracketed(made, PRODUCT)}", SUM) if one.number < 0 else made
+        return Formula(f"-{self.bracketed(made, PRODUCT)}", SUM) if one.number < 0 else made
 
-    def is_last(self, base: terms.Name | terms.Applied | terms.Term) -> bool:
-        """Whether a factor is one of the last names."""
-        return isinstance(base, terms.Name) and base.text in self.last
-
-    def power(self, base: terms.Name | terms.Applied | terms.Term, exponent: terms.Term) -> Text:
+    def power(self, base: terms.Name | terms.Applied | terms.Term, exponent: terms.Term) -> Formula:
         """A base, with its exponent where that is not 1."""
         if exponent.number == Fraction(1, 2):
-            return Text(self.root.format(self.base(base).text), ATOM)
+            return Formula(self.root.format(self.base(base).text), ATOM)
         if exponent.number == 1:
             return self.base(base)
         if exponent.number is not None:
@@ -162,13 +151,13 @@ class Language:
                 exponent = terms.term(near)
         return self.raised(self.base(base), self.sum(exponent))
 
-    def base(self, base: terms.Name | terms.Applied | terms.Term) -> Text:
+    def base(self, base: terms.Name | terms.Applied | terms.Term) -> Formula:
         """What is raised to a power."""
         if isinstance(base, terms.Term):
             return self.sum(base)
-        return self.name(base.text) if isinstance(base, terms.Name) else self.call(base)
+        return self.name(base.key) if isinstance(base, terms.Name) else self.call(base)
 
-    def bracketed(self, x: Text, binding: int) -> str:
+    def bracketed(self, x: Formula, binding: int) -> str:
         """A part of a formula that holds together so tightly, in brackets if need be."""
         return f"({x.text})" if x.binding < binding else x.text
 
@@ -176,44 +165,53 @@ class Language:
         """A line that says what a derivative is: `d/dx = …`."""
         return self.derived.format(self.name(name).text, text)
 
-    def number(self, text: str) -> Text:
+    def number(self, text: str) -> Formula:
         """A positive number, or a constant."""
-        return Text(text, ATOM)
+        return Formula(text, ATOM)
 
-    def fraction(self, over: Sequence[Text], under: Sequence[Text]) -> Text:
+    def fraction(self, over: Sequence[Formula], under: Sequence[Formula]) -> Formula:
         """The product of some, divided by that of others: `a*b/(c*d)`."""
         if len(over) == 1 and not under:
             return over[0]
         above = "*".join(self.bracketed(one, POWER) for one in over) or "1"
         if not under:
-            return Text(above, PRODUCT)
+            return Formula(above, PRODUCT)
         below = "*".join(self.bracketed(one, POWER) for one in under)
-        return Text(f"{above}/{f'({below})' if len(under) > 1 else below}", PRODUCT)
+        return Formula(f"{above}/{f'({below})' if len(under) > 1 else below}", PRODUCT)
 
-    def raised(self, base: Text, exponent: Text) -> Text:
+    def raised(self, base: Formula, exponent: Formula) -> Formula:
         """`a**b`."""
-        return Text(f"{self.bracketed(base, ATOM)}**{self.bracketed(exponent, POWER)}", POWER)
+        return Formula(f"{self.bracketed(base, ATOM)}**{self.bracketed(exponent, POWER)}", POWER)
 
-    def name(self, name: str) -> Text:
+    def name(self, name: str) -> Formula:
         """Itself."""
-        return Text(name, ATOM)
+        return Formula(name, ATOM)
 
-    def call(self, one: terms.Applied) -> Text:
+    def call(self, one: terms.Applied) -> Formula:
         """`f(a, b)`, or `a < b`."""
         operands = [self.sum(x) for x in one.operands]
         if one.sign:
-            return Text(f" {one.sign} ".join(self.bracketed(x, POWER) for x in operands), OTHER)
-        return Text(f"{one.name}({', '.join([*[x.text for x in operands], *filter(None, [one.rest])])})", ATOM)
+            return Formula(f" {self.sign(one.sign)} ".join(self.bracketed(x, POWER) for x in operands), OTHER)
+        inside = ", ".join([*[x.text for x in operands], *filter(None, [one.rest])])
+        return Formula(self.applied(one.name, inside), ATOM)
+
+    def sign(self, sign: str) -> str:
+        """An infix operator."""
+        return sign
+
+    def applied(self, name: str, inside: str) -> str:
+        """A function of operands."""
+        return f"{name}({inside})"
 
 
 class Calculator(Language):
     """Terms as one types them at a calculator: `x^2`, `e^(2*x)`."""
 
-    def raised(self, base: Text, exponent: Text) -> Text:
+    def raised(self, base: Formula, exponent: Formula) -> Formula:
         """`a^b`."""
-        return Text(f"{self.bracketed(base, ATOM)}^{self.bracketed(exponent, ATOM)}", POWER)
+        return Formula(f"{self.bracketed(base, ATOM)}^{self.bracketed(exponent, ATOM)}", POWER)
 
-    def call(self, one: terms.Applied) -> Text:
+    def call(self, one: terms.Applied) -> Formula:
         """`e^x` instead of exp(x)."""
         if one.name == "exp" and self.has_e:
             return self.raised(self.name("e"), self.sum(one.operands[0]))
@@ -225,51 +223,50 @@ class Latex(Language):
 
     root, derived = r"\sqrt{{{}}}", r"\frac{{\partial}}{{\partial {}}} = {}"
 
-    def number(self, text: str) -> Text:
+    def number(self, text: str) -> Formula:
         r"""`2.5`, `10^{-7}`, `\pi`."""
         if text in _CONSTANTS:
             text = text.replace("*", " ").replace("pi", r"\pi")
-            return Text(re.sub(r"sqrt\((.*)\)", r"\\sqrt{\1}", text.replace("log", r"\ln")), ATOM)
+            return Formula(re.sub(r"sqrt\((.*)\)", r"\\sqrt{\1}", text.replace("log", r"\ln")), ATOM)
         mantissa, e, exponent = text.partition("e")
-        return Text(rf"{mantissa} \times 10^{{{int(exponent)}}}", PRODUCT) if e else Text(text, ATOM)
+        return Formula(rf"{mantissa} \times 10^{{{int(exponent)}}}", PRODUCT) if e else Formula(text, ATOM)
 
-    def fraction(self, over: Sequence[Text], under: Sequence[Text]) -> Text:
+    def fraction(self, over: Sequence[Formula], under: Sequence[Formula]) -> Formula:
         r"""`\frac{a b}{c d}`."""
         if len(over) == 1 and not under:
             return over[0]
         if not under:
-            return Text(self._together(over), PRODUCT)
+            return Formula(self._together(over), PRODUCT)
         above = over[0].text if len(over) == 1 else self._together(over) or "1"
         below = under[0].text if len(under) == 1 else self._together(under)
-        return Text(rf"\frac{{{above}}}{{{below}}}", PRODUCT)
+        return Formula(rf"\frac{{{above}}}{{{below}}}", PRODUCT)
 
-    def _together(self, factors: Sequence[Text]) -> str:
+    def _together(self, factors: Sequence[Formula]) -> str:
         texts = [self.bracketed(one, POWER) for one in factors]
         return "".join(
             text if not place else (r" \cdot " if text[0].isdigit() else " ") + text for place, text in enumerate(texts)
         )
 
-    def raised(self, base: Text, exponent: Text) -> Text:
+    def raised(self, base: Formula, exponent: Formula) -> Formula:
         """`a^{b}`."""
-        return Text(f"{self.bracketed(base, ATOM)}^{{{exponent.text}}}", POWER)
+        return Formula(f"{self.bracketed(base, ATOM)}^{{{exponent.text}}}", POWER)
 
-    def name(self, name: str) -> Text:
+    def name(self, name: str) -> Formula:
         r"""`x`, `\alpha`, `\mathrm{speed}`."""
-        return Text(latex_name(name), ATOM)
+        return Formula(latex_name(name), ATOM)
 
-    def call(self, one: terms.Applied) -> Text:
-        r"""`\sin\left(a\right)`, or `a < b`."""
-        operands = [self.sum(x) for x in one.operands]
-        if one.sign:
-            sign = _SIGNS.get(one.sign, rf"\mathbin{{{one.sign}}}")
-            return Text(f" {sign} ".join(self.bracketed(x, POWER) for x in operands), OTHER)
-        inside = ", ".join([*[x.text for x in operands], *filter(None, [one.rest])])
-        if one.name == "abs":
-            return Text(rf"\left|{inside}\right|", ATOM)
-        name = _FUNCTIONS.get(one.name) or rf"\operatorname{{{one.name}}}".replace("_", r"\_")
-        return Text(rf"{name}\left({inside}\right)", ATOM)
+    def sign(self, sign: str) -> str:
+        r"""`<`, `\le`."""
+        return _SIGNS.get(sign, rf"\mathbin{{{sign}}}")
 
-    def bracketed(self, x: Text, binding: int) -> str:
+    def applied(self, name: str, inside: str) -> str:
+        r"""`\sin\left(a\right)`."""
+        if name == "abs":
+            return rf"\left|{inside}\right|"
+        called = _FUNCTIONS.get(name) or rf"\operatorname{{{name}}}".replace("_", r"\_")
+        return rf"{called}\left({inside}\right)"
+
+    def bracketed(self, x: Formula, binding: int) -> str:
         """The same, in brackets that grow."""
         return rf"\left({x.text}\right)" if x.binding < binding else x.text
 
@@ -356,32 +353,27 @@ def in_agrad(what: Derived, name: str, text: str) -> str:
     """A function of agrad's language that returns a value, its gradient as a tuple, and its Hessian as a matrix."""
     if not name.isidentifier():
         raise AgradError("name", f"a function in agrad cannot be called {name}")
-    value, first, second, found = _results(what, Language())
-    results = [value]
-    if what.order:
-        gradients = nested(first, what.shapes)
-        results.append(f"({', '.join(gradients)}{',' * (len(gradients) == 1)})")
-    if what.order > 1:
-        results.append(f"[{', '.join(f'[{row}]' for row in map(', '.join, second))}]")
+    results, parts = _results(what, Language())
     lines = [
         f"# {printable(' '.join(text.split()))}",
         f"def {name}({', '.join(given.name for given in what.arguments)}):",
+        *[f"    {part} = {formula}" for part, formula in parts],
+        f"    return {', '.join(results.of_python)}\n",
     ]
-    lines += [f"    {part} = {formula}" for part, formula in found.parts]
-    return "\n".join([*lines, f"    return {', '.join(results)}"]) + "\n"
+    return "\n".join(lines)
 
 
 def in_latex(what: Derived, name: str, text: str) -> str:
     """Equations, for a document that loads amsmath."""
     spelling = Latex()
-    value, first, second, found = _results(what, spelling, _LATEX)
+    results, equations = _results(what, spelling, _LATEX)
     called = spelling.name(name).text
     arguments = ", ".join(spelling.name(given.name).text for given in what.arguments)
     wrt = [spelling.name(what_entry).text for what_entry in entry_names([what.arguments[place] for place in what.wrt])]
-    equations = [(part, formula) for part, formula in found.parts]
-    equations.append((rf"{called}\left({arguments}\right)", value))
-    equations += [(rf"\frac{{\partial {called}}}{{\partial {x}}}", one) for x, one in zip(wrt, first, strict=False)]
-    for row, (x, entries) in enumerate(zip(wrt, second, strict=False)):
+    equations.append((rf"{called}\left({arguments}\right)", results.value))
+    first = zip(wrt, results.first, strict=False)
+    equations += [(rf"\frac{{\partial {called}}}{{\partial {x}}}", one) for x, one in first]
+    for row, (x, entries) in enumerate(zip(wrt, results.second, strict=False)):
         for y, one in zip(wrt[row:], entries[row:], strict=True):
             below = rf"\partial {x}^{{2}}" if x == y else rf"\partial {x} \partial {y}"
             equations.append((rf"\frac{{\partial^{{2}} {called}}}{{{below}}}", one))
@@ -390,8 +382,8 @@ def in_latex(what: Derived, name: str, text: str) -> str:
     return f"% {remark}\n\\begin{{align*}}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"
 
 
-def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[str, list[str], list[list[str]], Written]:
-    """The value, its derivatives, the rows of the second ones, and what names in these stand for.
+def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[Results, list[tuple[str, str]]]:
+    """The formulas of a value and its derivatives, and what names in these stand for.
 
     Raises AgradError of kind `shape` where the value is not one number.
     """
@@ -400,5 +392,4 @@ def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[str
         raise AgradError("shape", message, fixes=[Hint("sum the entries up, or export to .c, .js or .py")])
     inputs = tuple(Input(entry, ()) for entry in entry_names(what.arguments))
     found = written(replace(what.program, inputs=inputs), spelling, times)
-    (value,), first, second = what.divided(found.results)
-    return value, first, second, found
+    return Results(what, *what.divided(found.results)), found.parts

@@ -112,11 +112,8 @@ class JavaScript(Language):
 
     def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns an object with `value`, `grad` and `hess`."""
-        parts = [f"value: {results.value}"]
-        if results.what.order:
-            parts.append(f"grad: [{', '.join(results.gradients)}]")
-        if results.what.order > 1:
-            parts.append(f"hess: {results.rows}")
+        parts = [f"value: {results.value}", f"grad: [{', '.join(results.gradients)}]", f"hess: {results.rows}"]
+        parts = parts[: results.what.order + 1]
         lines = [*self.definitions, ""] if self.definitions else []
         lines += [*(f"// {line}" for line in remark), f"export function {name}({', '.join(names)}) {{"]
         lines += [*(f"    {line}" for line in body), f"    return {{{spread(parts)}}};", "}\n"]
@@ -154,11 +151,7 @@ class Python(Language):
 
     def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns the value, a tuple of gradients, and a list of the rows of the Hessian."""
-        parts, first = [results.value], results.gradients
-        if results.what.order:
-            parts.append(f"({', '.join(first)}{',' * (len(first) == 1)})")
-        if results.what.order > 1:
-            parts.append(results.rows)
+        parts = results.of_python
         lines = [line for definition in self.definitions for line in (definition, "", "")]
         lines += [*[f"# {line}" for line in remark], f"def {name}({', '.join(names)}):", *[f"    {x}" for x in body]]
         text = "\n".join([*lines, f"    return {f'({spread(parts)})' if len(parts) > 1 else parts[0]}"]) + "\n"

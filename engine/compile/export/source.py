@@ -6,14 +6,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.special import NAMED, SPECIAL, called
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.core.op import Op
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Input, Program, spans
+from agrad.engine.program.ir import Input, Program, placed, spans
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable
 from agrad.engine.values import Shape, format_shape, np, size_of
@@ -63,6 +63,12 @@ class Results(Struct):
         """The Hessian as a list of rows."""
         return nested([x for row in self.second for x in row], [(len(self.second), len(self.second))])[0]
 
+    @property
+    def of_python(self) -> list[str]:
+        """The value, a tuple of the gradients, and the Hessian, as far as they are asked for."""
+        gradients = f"({', '.join(self.gradients)}{',' * (len(self.gradients) == 1)})"
+        return [self.value, gradients, self.rows][: self.what.order + 1]
+
 
 class Lacking(Exception):
     """The language has no such function; with its name."""
@@ -78,6 +84,7 @@ class Language(Writer):
     functions: ClassVar[dict[str, str]]  # of the C library, and exact ones: how they are called
     helpers: ClassVar[dict[str, str]] = {}  # definitions of functions that are called, by their names
     same: ClassVar[tuple[str, str]] = ("==", "!=")
+    spell: ClassVar[Any]  # the text of a function of `special`
 
     def __init__(self) -> None:
         self.steps: list[tuple[Callable[..., Formula], tuple[str, ...]]] = []
@@ -214,10 +221,6 @@ class Language(Writer):
         spelt = {one: f"agrad_{one}" for one in SPECIAL} | self.functions
         spelt |= {"NAN": self.nan, "INFINITY": self.infinity}
         return [*[self.helpers[one] for one in self.used], *[self.spell(one, spelt) for one in self.special]]
-
-    def spell(self, name: str, spelt: dict[str, str]) -> str:
-        """A function of `special`."""
-        raise NotImplementedError
 
     # What a language spells
 
@@ -365,8 +368,7 @@ def _names(arguments: Sequence[Input], function: str, language: Language) -> lis
 
 def nested(entries: Sequence[str], shapes: Sequence[Shape]) -> list[str]:
     """Entries as a text for each shape: the entry itself, or in brackets, row by row."""
-    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
     return [
-        f"[{', '.join(nested(entries[one.start : one.stop], [shape[1:]] * shape[0]))}]" if shape else entries[one.start]
-        for one, shape in parts
+        f"[{', '.join(nested(entries[one], [shape[1:]] * shape[0]))}]" if shape else entries[one.start]
+        for one, shape in placed(shapes)
     ]

@@ -17,13 +17,11 @@ class Special(NamedTuple):
     body: str
 
 
-def _read() -> dict[str, Special]:
-    text = beside(__file__, "special.c")
-    found = re.findall(r"^(static double agrad_(\w+)\(([^)]*)\))\n\{\n(.*?)\n\}$", text, re.MULTILINE | re.DOTALL)
-    return {name: Special(head, given.replace("double ", ""), body) for head, name, given, body in found}
-
-
-SPECIAL = _read()
+_FUNCTION = re.compile(r"^(static double agrad_(\w+)\(([^)]*)\))\n\{\n(.*?)\n\}$", re.MULTILINE | re.DOTALL)
+SPECIAL = {
+    name: Special(head, given.replace("double ", ""), body)
+    for head, name, given, body in _FUNCTION.findall(beside(__file__, "special.c"))
+}
 NAMED = frozenset(f"agrad_{name}" for name in SPECIAL)
 
 

@@ -31,14 +31,9 @@ class UnwritableError(Exception):
 
 
 class Name(NamedTuple):
-    """A variable."""
+    """A variable; the name is the same for equal bases."""
 
-    text: str
-
-    @property
-    def key(self) -> str:
-        """The same for equal bases."""
-        return self.text
+    key: str
 
 
 class Applied(NamedTuple):

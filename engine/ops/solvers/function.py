@@ -67,16 +67,17 @@ def function_of(
         return made
 
     state = np.zeros(0)  # of a loop, which a function alone has not
-    found = closed_over(what, called, [state, start], ("state", "x"), is_deep=is_deep, has_units=known is not None)
+    closed = closed_over(what, called, [state, start], ("state", "x"), is_deep=is_deep, has_units=known is not None)
+    program, outside, example = closed
     if wanted is not None and prod(shape[0]) != prod(wanted):
         shapes_of = f"{format_shape(shape[0])}, and one of shape {format_shape(wanted)} is needed"
         raise AgradError("shape", f"{what}: the function gives a result of shape {shapes_of}")
-    sizes = Sizes(0, len(start), len(found.example), prod(shape[0]), 0)
-    program = settled(what, found.program)
+    sizes = Sizes(0, len(start), len(example), prod(shape[0]), 0)
+    program = settled(what, program)
     if is_deep:  # so that distances from a place are exact
         program = optimised(rewritten(program, cancel), again=True)
-    body = Body(program, sizes, (state, start, found.example))
-    same = joined([flat(units.quantity.bare(x)) for x in found.same]) if found.same else np.zeros(0)
+    body = Body(program, sizes, (state, start, example))
+    same = joined([flat(units.quantity.bare(x)) for x in outside]) if outside else np.zeros(0)
     return body, same, shape[0]
 
 

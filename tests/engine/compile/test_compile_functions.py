@@ -111,7 +111,7 @@ def test_a_way_is_traced_once():
 def test_of_very_many_ways_the_latest_are_kept(monkeypatch):
     monkeypatch.setattr(specializations, "MOST", 8)
     monkeypatch.setattr(specializations, "_FEW", 8)
-    monkeypatch.setattr(specializations.Specializations, "is_retracing", False)
+    monkeypatch.setattr(specializations, "_RARE", 0)
     f = ag.compile(lambda x, n: x ** int(n), 1.0, 1.0, wrt=0, backend="python")
     for n in [*range(20), 0, 1]:
         assert f.value_and_grad(2.0, n) == (2.0**n, n * 2.0 ** (n - 1))

@@ -6,6 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from backends import USABLE
+from compiled import gradient_of
 from refused import refuses
 from replays import same_bits
 from rows import each
@@ -15,7 +16,7 @@ from agrad.engine.core import graph
 from agrad.engine.core.op import OPS
 from agrad.engine.program import rolled
 from agrad.engine.program.ir import optimised
-from agrad.engine.program.trace import gradient_of, trace
+from agrad.engine.program.trace import trace
 
 X = np.array([0.3, -0.2, 0.5, 0.1])
 DATA = np.random.default_rng(0).normal(size=(60, 3))
@@ -349,7 +350,7 @@ def test_a_rolled_function_is_held_against_its_operations_and_not_its_rounding(m
 
     at, other = np.linspace(0.1, 1.0, 7), np.linspace(0.3, 0.8, 7)
     compiled = ag.compile(f, at, backend="python")
-    assert compiled._is_rolled
+    assert compiled._unrolled is not None
     assert np.isfinite(compiled.value(other))
     impure = ag.compile(f, at, backend="python")
     factor[0] = 2.9

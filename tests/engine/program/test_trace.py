@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from compiled import gradient_program
+from compiled import gradient_of, gradient_program, listing
 from random_programs import of_numbers
 from refused import refuses
 from replays import same_bits
@@ -15,8 +15,7 @@ from rows import each, table
 import agrad.engine as ag
 from agrad.engine.program import ir
 from agrad.engine.program.ir import Diverged, arranged, key, optimised, prune, rewritten, simplify
-from agrad.engine.program.printer import listing
-from agrad.engine.program.trace import extract, gradient_of, trace
+from agrad.engine.program.trace import extract, trace
 
 EDGES = (0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308)
 

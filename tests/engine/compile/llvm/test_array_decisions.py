@@ -180,7 +180,7 @@ def test_code_is_bounded_and_what_does_not_fit_is_computed_by_itself(soon, monke
     family = compiled._gradient
     assert 1 < len(family.together.code.members) < len(family.known)
     assert len(family.together.code.paths.program.steps) <= (300 if size > 100 else 1_000)
-    assert family.left_out == {*family.fresh} != set()
+    assert family.tried == {*family.known} != family.together.inside
     together = family.together
     for x in given * 3:
         compiled.value_and_grad(x)

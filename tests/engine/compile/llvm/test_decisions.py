@@ -43,13 +43,14 @@ def test_a_path_that_is_not_known_is_traced_and_joins_the_others(soon):
     for _ in range(100):
         for point in ((2.0, 1.0), (-2.0, 1.0)):
             compiled.value_and_grad(*point)
-    known = compiled._gradient.together.code.members
+    family = compiled._gradient
+    known = family.together.code.members
     point = (0.2, -0.7)
     same(compiled.value_and_grad(*point), eagerly(deep, point))
-    assert len(compiled._gradient.fresh) == 1
+    assert len({*family.known} - family.together.inside) == 1
     for _ in range(300):
         same(compiled.value_and_grad(*point), eagerly(deep, point))
-    assert not compiled._gradient.fresh and len(compiled._gradient.together.code.members) == len(known) + 1
+    assert {*family.known} == family.together.inside and len(family.together.code.members) == len(known) + 1
 
 
 def test_results_are_inside_their_buffer():

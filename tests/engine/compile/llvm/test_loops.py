@@ -8,7 +8,7 @@ from pathlib import Path
 import guarded_loops
 import numpy as np
 import pytest
-from compiled import check_threads, kinds_of, same
+from compiled import check_threads, gradient_of, kinds_of, same
 from random_programs import of_arrays
 from rows import each, functions
 
@@ -20,7 +20,7 @@ from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Alone, Kernel, Library
 from agrad.engine.program.ir import optimised
-from agrad.engine.program.trace import gradient_of, trace
+from agrad.engine.program.trace import trace
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 
