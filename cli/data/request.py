@@ -21,7 +21,7 @@ from agrad.engine.compile.registry import AUTO
 from agrad.engine.core.graph import Units
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, Instead, NamedColumns, OtherForm, UnknownColumn
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.engine.units.unit import name_of, of_header
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import Span, leading, suggest

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint
 from agrad.engine.units.infer import Inference, Quantity
 from agrad.engine.units.quantity import ONE
-from agrad.engine.units.unit import named, si, times
+from agrad.engine.units.unit import times
 
 
 class Function:
@@ -37,10 +36,7 @@ class Function:
 
     def agree(self, one: Quantity, other: Quantity, message: str) -> None:
         """Let two values have the same units. Raises AgradError with what they are in the message."""
-        if not self.work.alike(one, other):
-            dims = [[self.work.solid(x) for x in found.apart] for found in (one, other)]
-            fixes = [Hint(f"({', '.join(si(dim).text or '1' for dim in dims[1])})   are the units that are needed")]
-            raise AgradError("unit", message.format(*[", ".join(map(named, each)) for each in dims]), fixes=fixes)
+        self.work.agree(one, other, message, "({})   are the units that are needed")
 
     @contextmanager
     def given(self, arguments: Sequence[Tensor]) -> Iterator[None]:

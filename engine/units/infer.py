@@ -96,6 +96,13 @@ class Inference:
         pairs = [x.apart * (1 if x.entries else count) for x in (a, b)]
         return len({*map(len, pairs)}) == 1 and all(self.equal(x.dim, y.dim) for x, y in zip(*pairs, strict=True))
 
+    def agree(self, one: Quantity, other: Quantity, message: str, fix: str = "") -> None:
+        """Let two values have the same units. Raises AgradError, with both in the message, and the other in the fix."""
+        if not self.alike(one, other):
+            dims = [[self.solid(x) for x in found.apart] for found in (one, other)]
+            fixes = [Hint(fix.format(", ".join(si(dim).text or "1" for dim in dims[1])))] if fix else []
+            raise AgradError("unit", message.format(*[", ".join(map(named, each)) for each in dims]), fixes=fixes)
+
     def of(self, nodes: Iterable[Node]) -> None:
         """Infer over the nodes behind these. Raises AgradError of kind `unit` at the first that cannot be."""
         for node in behind(nodes, self.known):

@@ -15,7 +15,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.function import argument_names
 from agrad.engine.ops.solvers.functions import study_of, zeros_of
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, functions, path_of, show, studied
 from agrad.grammar.commands.plot.measured import in_numbers

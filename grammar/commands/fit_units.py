@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.graph import Units
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.program.trace import traced
+from agrad.engine.program.trace import infer_units, traced
 from agrad.engine.units.function import Function
 from agrad.engine.units.infer import Quantity
-from agrad.engine.units.quantity import ONE, scaled, unit_of
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import ONE, Scale, scaled, unit_of
 from agrad.engine.units.unit import Powers, Unit, named, si, times, without_zero
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.operations import as_array
@@ -114,16 +112,9 @@ def scales_of(
     if not Units.exist:
         return Scales([None] * len(starts), [None] * len(models))
     known, examples = Function(*[[] for _ in starts]), [1.0 if x is None else x for x in starts.values()]
-
-    def called(model: Callable[..., Any], *xs: Any) -> Any:
-        with known.given(xs):
-            value = model(*xs)
-        known.infer(value)
-        return value
-
     for model, y in zip(models, measured, strict=True):
-        with traced(partial(called, model), examples, names=[*starts], has_units=True):
-            required(known, known.result, y)
+        infer_units(known, model, examples, [*starts])
+        required(known, known.result, y)
     for name, of in zip(starts, known.arguments, strict=True):
         for one in given[name]:
             required(known, of, one)

@@ -361,7 +361,7 @@ def _budget(session: Session, call: Call) -> None:
     _show_budget(session, call, found, form)
     if curves and form == "text" and "to" not in options:
         drawn = [Curve(name, x, y, style) for (name, x, y), style in zip(curves, LINES, strict=False)]
-        session.emit(Plot(tuple(drawn), f"{found.name} ({found.unit.strip()})" if found.unit else found.name))
+        session.emit(Plot(tuple(drawn), f"{found.name} ({found.unit})" if found.unit else found.name))
 
 
 def _each(call: Call, values: list[Any]) -> tuple[list[Any], list[str]]:

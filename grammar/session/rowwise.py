@@ -21,8 +21,7 @@ from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label, Note
 from agrad.engine.program.trace import gradients
-from agrad.engine.units.quantity import plain_only
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale, plain_only
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import SCHOOL

@@ -51,29 +51,21 @@ def _group(text: str, start: int, reserved: Collection[str], own: Collection[str
     return end + 1 if text[end : end + 1] == ")" else 0
 
 
-_PART = re.compile(rf"/\(|[/)]|{_WORD}{unit.POWER}?")
-
-
 def names_in(text: str) -> list[str]:
     """The names in a unit, in order."""
-    return [found[1] for found in _PART.finditer(text) if found[1]]
+    return [found[1] for found, _ in unit.factors(text)]
 
 
 def product(node: ast.Quantity) -> ast.Expr:
     """`3 m/s^2` where m is the name of a value: `3*m/s^2`."""
-    made, divides, grouped = node.value, False, False
-    source, start = node.span.source, node.span.end - len(node.unit)
-    for found in _PART.finditer(node.unit):
-        if not found[1]:
-            divides, grouped = found[0] != ")", found[0] == "/("
-            continue
+    made, source, start = node.value, node.span.source, node.span.end - len(node.unit)
+    for found, is_below in unit.factors(node.unit):
         span = Span(source, start + found.start(1), start + found.end(1))
         one: ast.Expr = ast.Name(found[1], span=span)
         if (power := unit.power_of(found)) != 1:
             one = ast.Binary("**", one, ast.Number(float(power), span=span), None, span=span)
         whole = Span(source, node.span.start, span.end)
-        made = ast.Binary("/" if divides else "*", made, one, None, span=whole)
-        divides = grouped
+        made = ast.Binary("/" if is_below else "*", made, one, None, span=whole)
     return made
 
 

@@ -15,8 +15,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.inspect.budget import coverage_factor, joint
 from agrad.engine.ops.solvers.functions import study_of
 from agrad.engine.text import printable
-from agrad.engine.units.quantity import in_unit, of_unit, scaled, unit_of
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale, in_unit, of_unit, unit_of
 from agrad.engine.values import Array, format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
@@ -486,11 +485,11 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
 
 
 def _set(fit: LastFit, log: bool) -> Drawn:
-    value = scaled(fit.at(len(fit.y)).value, fit.unit)
+    value = fit.at(len(fit.y)).value
     used = {name: as_array(one) for name, one in fit.used.items()}
     vectors: dict[str, Any] = {name: x for name, x in used.items() if isinstance(x, Tensor) and x.shape == fit.y.shape}
     axis, along = next(iter(vectors.items())) if len(vectors) == 1 else ("index", tensor(np.arange(float(len(fit.y)))))
-    of, unit = (unit_of(along), fit.unit)
+    of = unit_of(along)
     x: Any = in_unit(along.value, of)
     order = np.argsort(x, kind="stable")
 
@@ -502,8 +501,8 @@ def _set(fit: LastFit, log: bool) -> Drawn:
         some, places = dense[::2], _places(x, log)
         if np.allclose(at(some).value, curve.value[::2], rtol=1e-9, atol=0):
             dense, curve = places, at(places)
-    half = coverage_factor(_COVERAGE, fit.dof) * scaled(np.asarray(uncertainty(curve)), unit)
+    half = coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
     u = () if fit.u is None else np.broadcast_to(fit.u, fit.y.shape).tolist()
-    texts = [f" ({one.text})" if one is not None else "" for one in (of, unit)]
-    made = scaled(curve.value, unit)
-    return Drawn(fit.name, fit.model.__name__, axis + texts[0], x, fit.y, u, fit.y - value, dense, made, half, texts[1])
+    at_x, at_y = (f" ({one.text})" if one is not None else "" for one in (of, fit.unit))
+    points = (x, fit.y, u, fit.y - value)
+    return Drawn(fit.name, fit.model.__name__, axis + at_x, *points, dense, curve.value, half, at_y)

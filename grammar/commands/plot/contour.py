@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, path_of, show, whole

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.grammar.commands.registry import Call
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array

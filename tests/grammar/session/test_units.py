@@ -9,9 +9,9 @@ from answers import table
 from rows import each
 from sessions import said
 
+from agrad.engine import units
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.units import quantity
 from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session
 
@@ -344,7 +344,7 @@ def test_an_exported_function_computes_with_numbers_of_the_units_that_it_infers(
     given = [f"x{place}" for place in range(len(at))]
     run("; ".join([f"var {name} = {x}" for name, x in zip(given, at, strict=True)]), session)
     run(f"y = f({', '.join(given)}); " + "; ".join(f"d{x} = grad(y, {x})" for x in given), session)
-    found = [quantity.shown(session.names[name])[0] for name in ("y", *[f"d{x}" for x in given])]
+    found = [units.shown(session.names[name])[0] for name in ("y", *[f"d{x}" for x in given])]
     np.testing.assert_allclose([value, *slopes], found, rtol=1e-13)
 
 
