@@ -562,7 +562,7 @@ def _matrix_of(name: str, of_readings: str, x: Any, others: Any) -> Tensor:
         fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value"), Hint(f"{of_readings}(x, y)   is of readings")]
         raise AgradError("type", f"{name} is of uncertain values, and none of these is", fixes=fixes)
     found = tensor(matrix * np.outer(u, u) if name == "covariance" else matrix)
-    units.put(found, unit and units.unit.quotient(units.quantity.ONE, units.unit.without_zero(unit), -2))
+    units.put(found, unit and units.unit.quotient(units.unit.ONE, units.unit.without_zero(unit), -2))
     return found
 
 

@@ -188,7 +188,7 @@ def budget(y: Any, coverage: float = 0.95, order: int = 1, k: float | None = Non
         (slopes,) = found.slopes(y)
         u, dof, terms = float(found.combined(slopes)), found.effective(slopes), slopes * found.u
         shares = terms / (u or 1.0) * (found.correlations @ terms / (u or 1.0))
-        known, of = zip(units.quantity.infer(found.nodes), found.nodes, strict=True), unit or units.quantity.ONE
+        known, of = zip(units.quantity.infer(found.nodes), found.nodes, strict=True), unit or units.unit.ONE
         each = [one for one, node in known for _ in np.ndindex(node.shape)]
         numbers = zip(found.values, found.u, slopes, terms, shares, found.dof, strict=True)
         rows = [_source(of, *row) for row in zip(each, _named(found), numbers, strict=True)]

@@ -15,10 +15,9 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label, Note
 from agrad.engine.units.infer import Inference, Quantity, behind
-from agrad.engine.units.unit import Unit, find, named, names, quotient, read, si
+from agrad.engine.units.unit import ONE, Unit, find, named, names, quotient, read, si
 from agrad.engine.values import Value, format_number, np, shape_of
 
-ONE = Unit({}, read("rad").factor, {})
 _ANGLES = frozenset(
     "rad radian deg degree ° arcmin arcminute arcsec arcsecond gon gradian rev turn revolution rpm".split()
 )
@@ -79,6 +78,12 @@ def common(values: Sequence[Any], message: str = "{} and {} cannot be compared")
     for other in others:
         work.agree(first, other, message)
     return next((unit for value in values if (unit := unit_of(value, work)) is not None), None)
+
+
+def require(value: Any, unit: Unit, message: str) -> None:
+    """Refuse a value of another dimension than a unit. Raises AgradError with both in the message."""
+    work, fix = Inference(), "1 {}   has the unit that is needed" if unit.dim else ""
+    work.agree(work.quantity(value), Quantity(unit.dim, None, {}), message, fix)
 
 
 def measured(value: Any, u: Any) -> tuple[Any, Any, Unit | None]:

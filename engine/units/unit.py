@@ -80,6 +80,9 @@ class Unit(NamedTuple):
         return next((short for short in shorter if self.to_si(short) == number), exact)
 
 
+ONE = Unit({}, Fraction(1), {})
+
+
 def _rounded(exact: Fraction) -> float:
     try:
         return float(exact)

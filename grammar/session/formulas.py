@@ -18,7 +18,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Program
 from agrad.engine.program.trace import extract, infer_units, plain
 from agrad.engine.units import quantity
-from agrad.engine.units.function import Function
+from agrad.engine.units.infer import Function
 from agrad.engine.units.quantity import Scale
 from agrad.engine.units.unit import si
 from agrad.engine.values import Value, format_shape

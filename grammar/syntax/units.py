@@ -72,15 +72,8 @@ def product(node: ast.Quantity) -> ast.Expr:
 def bound(tree: ast.Node, names: Collection[str]) -> Any:
     """A tree in which some names have values, so that these are no units."""
 
-    def seen(part: Any) -> Any:
-        if isinstance(part, tuple):
-            return tuple(map(seen, part))
+    def seen(part: Any) -> ast.Expr | None:
         is_product = isinstance(part, ast.Quantity) and not part.sure and names_in(part.unit)[0] in names
-        return product(part) if is_product else part
+        return product(part) if is_product else None
 
-    for node in list(ast.nodes(tree)):
-        for field in type(node).fields:
-            before = getattr(node, field)
-            if (after := seen(before)) is not before and isinstance(before, tuple | ast.Quantity):
-                setattr(node, field, after)
-    return seen(tree)
+    return ast.replaced(tree, seen)

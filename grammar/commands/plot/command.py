@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,6 @@ from agrad.engine.units.quantity import Scale, in_unit, of_unit, unit_of
 from agrad.engine.values import Array, format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
-from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import Shape, Track, aside, number_in, ordered
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command, wrong
 from agrad.grammar.diagnostics import Span
@@ -233,6 +233,23 @@ def _shape(call: Call) -> Any:
     if not chosen:
         return Shape(log, True, not (several or log[1]))
     return Shape(log, chosen != ["derivative"], chosen != ["value"], chosen == ["twin"])
+
+
+def in_numbers(call: Call, *ranges: Sequence[str]) -> tuple[Call, list[Scale], Scale]:
+    """A command over ranges as one of plain numbers, with the units of each range, and that of the functions."""
+    axes, up, options = [Scale() for _ in ranges], Scale(), dict(call.options)
+    for axis, words in zip(axes, ranges, strict=True):
+        for word in [*words, *words]:  # where a range begins at 0, its end tells the unit
+            options[word] = axis.numbers(as_array(call.options[word]))
+
+    def run(called: Closure, *xs: Any) -> Any:
+        return up.numbers(as_array(called(*[axis.of(x) for axis, x in zip(axes, xs, strict=True)])))
+
+    def measured(one: Any) -> Any:
+        is_function = isinstance(one, Closure)
+        return Closure(one.definition, one.defaults, one.machine, one.around, partial(run, one)) if is_function else one
+
+    return Call(call.node, [*map(measured, call.values)], options, call.names, call.span), axes, up
 
 
 def ends(call: Call, start: str, end: str, axis: Scale, log: bool = False) -> tuple[float, float]:
