@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from agrad.engine import autodiff, units
 from agrad.engine.core.context import current
-from agrad.engine.core.graph import Node, Uncertainty, Units
+from agrad.engine.core.graph import Node, Uncertainty
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Note
@@ -306,11 +306,8 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
         truth = as_truth(value)
         if truth is not value:
             return str(truth)
-        number, u, unit = value.value, uncertainty_of(value), units.quantity.unit_of(value) if Units.exist else None
-        if unit is None:
-            return format_value(number, settings.precision, u)
-        number, u = units.quantity.in_unit(number, unit), units.quantity.scaled(u, unit)
-        return f"{format_value(number, settings.precision, u)} {unit.text}"
+        number, u, unit = units.shown(value, uncertainty_of(value))
+        return f"{format_value(number, settings.precision, u)} {unit}".rstrip()
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int) and value.bit_length() > 1023:

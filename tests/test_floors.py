@@ -46,8 +46,8 @@ FROM_ENGINE = """
     core.tensor: Tensor
     autodiff.gradcheck: Finding
     struct: Struct
-    units.quantity: in_unit shown unit_of
-    units.scale: Scale
+    units: shown
+    units.quantity: Scale unit_of
     units.siunitx: macros
     units.unit: DIGITS name_of of_header without_zero
     text: Grid align as_name beside counted csv_lines display_width fit glued latex_name printable tables truncate wrap

@@ -11,7 +11,6 @@ from agrad.cli.output import note, printer
 from agrad.cli.terminal import narrow
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, UnknownName
-from agrad.engine.values import Value
 from agrad.grammar.commands.gradients import claimed_value
 from agrad.grammar.session.session import Session
 
@@ -60,9 +59,9 @@ def command(asked: Asked) -> None:
         session.check(text, list(leaves.values()), values, show)
 
 
-def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Value | None]:
+def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Tensor | None]:
     """The claimed derivative at the point, for each leaf; None where nothing is claimed."""
-    values: dict[str, Value] = {}
+    values: dict[str, Tensor] = {}
     for name, text in claims.items():
         if name not in leaves:
             raise AgradError("name", f"{name}, in --claim, has no value", facts=UnknownName(name))

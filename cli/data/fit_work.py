@@ -26,8 +26,7 @@ from agrad.engine.ops.solvers.fitting import is_linear
 from agrad.engine.ops.solvers.least_squares import Fit, fit
 from agrad.engine.ops.solvers.refinement import of_linear
 from agrad.engine.ops.solvers.sums import Ask, Sums, joined, summed
-from agrad.engine.units.quantity import unit_of
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale, unit_of
 from agrad.engine.units.unit import without_zero
 from agrad.engine.values import Array, np
 from agrad.grammar.commands.fit_units import Given, Scales, scales_of

@@ -21,7 +21,7 @@ from agrad.engine.compile.registry import AUTO
 from agrad.engine.core.graph import Units
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, Instead, NamedColumns, OtherForm, UnknownColumn
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.engine.units.unit import name_of, of_header
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import Span, leading, suggest
@@ -44,7 +44,7 @@ class Asked:
     where: str | None = None
     whole: tuple[str, ...] = ()
     jacobian: bool = False  # whether all values come before all derivatives
-    units: bool | None = None  # whether headers have units; None where no unit is taken at all
+    units: bool = False  # whether headers have units, also where no formula has one
 
     def __post_init__(self) -> None:
         """Refuse what does not go together. Raises click.UsageError."""
@@ -88,7 +88,7 @@ class Sessions:
 
     def read(self, text: str, word: str, by: str = "") -> Any:
         """A session for an expression, or for its derivative by a column."""
-        session = Rowwise(self.ask.units is not None)
+        session = Rowwise()
         if self.seed is not None:
             session.seed(self.seed)
         self.ends(session)
@@ -106,7 +106,7 @@ class Sessions:
     def measured(self, table: Any, sessions: Sequence[Any]) -> bool:
         """Let sessions have the columns of a table; whether these have units."""
         names = {*table.known(), *map(name_of, table.names)}
-        found = self.ask.units is not None and any([self.ask.units, *[one.is_measured(names) for one in sessions]])
+        found = any([self.ask.units, *[one.is_measured(names) for one in sessions]])
         if found:
             table.measured()
             Units.exist = True

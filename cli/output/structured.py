@@ -10,7 +10,6 @@ from itertools import product, zip_longest
 from typing import Any
 
 import agrad
-from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain, plain_fields
 from agrad.engine.text import csv_lines, latex_name
@@ -116,13 +115,10 @@ def _plot(plot: results.Plot, name: str, nonfinite: dict[str, str]) -> dict[str,
 def _value(value: Any, settings: results.Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Numbers and arrays as `value`, anything else as its text."""
     try:
-        u, unit = results.uncertainty_of(value), None
-        if Units.exist and (unit := agrad.engine.units.quantity.unit_of(value)) is not None:
-            quantity = agrad.engine.units.quantity
-            value, u = quantity.in_unit(value.value, unit), quantity.scaled(u, unit)
-        fields = {"value": plain(as_truth(value), "value", nonfinite)}
+        number, u, unit = agrad.engine.units.shown(value, results.uncertainty_of(value))
+        fields = {"value": plain(number if unit else as_truth(value), "value", nonfinite)}
         fields |= {} if u is None else {"u": plain(u, "u", nonfinite)}
-        return fields if unit is None else fields | {"unit": unit.text}
+        return fields | {"unit": unit} if unit else fields
     except AgradError:
         return {"text": results.whole_text_of(value, settings)}
 
@@ -143,7 +139,7 @@ def answer_table(found: results.Answer, precision: int | None) -> str:
     Raises AgradError of kind `type` for what is not a number.
     """
     columns: dict[str, list[str] | str] = {}
-    value, unit = agrad.engine.units.quantity.shown(found.value) if Units.exist else (found.value, "")
+    value, _, unit = agrad.engine.units.shown(found.value)
     for name, part in ((f"value ({unit})" if unit else "value", value), *found.parts()):
         above = found.unit(name).strip()
         columns |= _columns(f"{name} ({above})" if above else name, _numbers(part), precision)
@@ -196,7 +192,7 @@ def answer_latex(
     `is_siunitx`: numbers and units as the package siunitx takes them.
     """
     amount = _in_siunitx if is_siunitx else _with_unit
-    value, unit = agrad.engine.units.quantity.shown(found.value) if Units.exist else (found.value, "")
+    value, _, unit = agrad.engine.units.shown(found.value)
     yield _equation([written(()), amount(_numbers(value), unit, precision)])
     for by, part in found.derivatives.items():
         if found.kind != "hessian" or found.matrix is None or len(by) == 1:

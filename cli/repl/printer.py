@@ -17,7 +17,6 @@ from agrad.cli.repl.plain import statements
 from agrad.cli.settings import find
 from agrad.cli.terminal import coloured, option, shown
 from agrad.cli.terminal.pager import PAGER
-from agrad.engine.core.graph import Units
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit, glued, wrap
@@ -73,7 +72,7 @@ class PromptPrinter(Printer):
         """A value with what is said after it, folded; the rows of a matrix under each other."""
         value, settings = result.value, self.settings
         if isinstance(value, Tensor) and len(value.shape) > 1 and results.uncertainty_of(value) is None:
-            number, unit = agrad.engine.units.quantity.shown(value) if Units.exist else (value.value, "")
+            number, _, unit = agrad.engine.units.shown(value)
             text = f"{format_rows(number, settings.precision, settings.width)} {unit}".rstrip()
         else:
             text = result.text(settings)

@@ -21,7 +21,6 @@ from agrad.engine.core.graph import (
     Node,
     Roots,
     Storage,
-    Units,
     alive,
     collect,
     free,
@@ -84,8 +83,7 @@ def backward(
         # For finite numbers, of which there is nothing to say, no file is imported.
         if is_told and not all(type(value) is float and isfinite(value) for value in found.values()):
             autodiff.anomalies.say_not_finite(order, {node: seed}, found)
-    if Units.exist:
-        units.quantity.note_gradients(node, found, fresh)
+    units.note_gradients(node, found, fresh)
     # With create_graph, a gradient without a graph depends on nothing.
     behind = order if of_numbers is None and order else found
     _collect(found, None if create_graph else _storage_of(node, behind, cut), fresh, context)
@@ -135,9 +133,8 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     if current().listener is not None or current().anomalies:
         autodiff.anomalies.say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
-    if Units.exist:
-        each = zip(results, wanted, strict=True)
-        results = tuple(units.quantity.with_unit(result, y, [x], gradient) for result, x in each)
+    for result, x in zip(results, wanted, strict=True):
+        units.with_unit(result, y, [x], gradient)
     return results[0] if single else results
 
 

@@ -24,7 +24,7 @@ from agrad.engine.errors import AgradError, Hint, NotOneNumber
 from agrad.engine.struct import Struct
 from agrad.engine.text import Grid, in_lines
 from agrad.engine.units.unit import Unit
-from agrad.engine.values import Value, coerce, describe, format_number, format_shape, is_finite, np, shape_of, spread
+from agrad.engine.values import Value, coerce, describe, format_number, format_shape, is_finite, np, spread
 
 
 def check(f: Callable[..., Any], *points: Any, claim: Any = None) -> Report:
@@ -66,7 +66,7 @@ def _names(f: Callable[..., Any], count: int) -> Sequence[str]:
     return ["x"] if count == 1 else [f"x{number}" for number in range(1, count + 1)]
 
 
-def _claims(claim: Any, points: Sequence[Any], leaves: Sequence[Tensor]) -> list[Value | None]:
+def _claims(claim: Any, points: Sequence[Any], leaves: Sequence[Tensor]) -> list[Tensor | None]:
     """The claim for each leaf."""
     if callable(claim):
         claim = claim(*points)
@@ -78,14 +78,15 @@ def _claims(claim: Any, points: Sequence[Any], leaves: Sequence[Tensor]) -> list
     return [None if part is None else claimed(part, leaf) for part, leaf in zip(claims, leaves, strict=True)]
 
 
-def claimed(claim: Any, leaf: Tensor) -> Value:
-    """A claimed derivative in the shape of its leaf; one number is the claim for every entry."""
-    units.quantity.plain_only([claim], "a claim")
-    value = claim.value if isinstance(claim, Tensor) else coerce(claim)
-    if shape_of(value) not in ((), leaf.shape):
-        shapes = f"{format_shape(shape_of(value))}, and {leaf.node.spell()} has {format_shape(leaf.shape)}"
+def claimed(claim: Any, leaf: Tensor) -> Tensor:
+    """A claimed derivative in the shape of its leaf, with its unit; one number is the claim for every entry."""
+    found = claim if isinstance(claim, Tensor) else tensor(coerce(claim))
+    if found.shape not in ((), leaf.shape):
+        shapes = f"{format_shape(found.shape)}, and {leaf.node.spell()} has {format_shape(leaf.shape)}"
         raise AgradError("shape", f"the claimed derivative has shape {shapes}: they must be the same")
-    return spread(value, leaf.shape)
+    made = tensor(spread(found.value, leaf.shape))
+    units.keep(found.node, made.node)
+    return made
 
 
 def gradcheck(
@@ -214,7 +215,7 @@ def _table(findings: Sequence[Finding], precision: int | None) -> Grid:
     claims = any(finding.claim is not None for finding in findings)
     rows = [["entry", "claim" if claims else "", "exact", "difference", "abs", "rel", "verdict"]]
     for finding in findings:
-        claim = "-" if finding.claim is None else format_number(finding.claim, precision)
+        claim = "-" if finding.claim is None else _told(finding.claim, precision, finding.unit)
         numbers = [_told(number, precision, finding.unit) for number in (finding.exact, finding.difference)]
         errors = [_told(finding.absolute, 2, finding.unit), format_number(finding.relative, 2)]
         verdict = f"{finding.verdict}: {finding.remark}" if finding.remark else finding.verdict
@@ -223,7 +224,7 @@ def _table(findings: Sequence[Finding], precision: int | None) -> Grid:
 
 
 def compare(
-    f: Callable[[], Any], leaves: Sequence[Tensor] | None = None, claims: Sequence[Value | None] | None = None
+    f: Callable[[], Any], leaves: Sequence[Tensor] | None = None, claims: Sequence[Tensor | None] | None = None
 ) -> Report:
     """The derivatives of the result of f by the leaves it reads (all that existed before, if none are named).
 
@@ -244,10 +245,12 @@ def compare(
             raise AgradError("grad", "this does not depend on a leaf that requires grad", facts=MissingLeaf())
         point = _Point(f, [node for node in older if node.op is not None], float(y), exact)
         point.hold()
-        if claims and any(claim is not None for claim in claims):
-            units.quantity.plain_only([found, *leaves], "a claim")
         slopes = [units.quantity.slopes(found, [x]) if Units.exist and isinstance(y, Tensor) else None for x in leaves]
-        each = zip(leaves, claims or [None] * len(leaves), slopes, strict=True)
+        claims = claims or [None] * len(leaves)
+        for claim, unit in zip(claims, slopes, strict=True):
+            if claim is not None and unit is not None:
+                units.quantity.require(claim, unit, "the claim is {}, and the derivative {}")
+        each = zip(leaves, [None if one is None else one.value for one in claims], slopes, strict=True)
         return Report(tuple([finding for one in each for finding in point.findings(*one)]))
 
 
@@ -371,7 +374,7 @@ class _Point(Struct, eq=False):
         found = slope(lambda moved: self.at(leaf, index, moved), x, self.value, exact, self.exact.rounding)
         text, doubt = unit.text if unit is not None else "", units.quantity.scaled(found.doubt, unit)
         three = units.quantity.scaled(exact, unit), units.quantity.scaled(found.value, unit), doubt
-        result = partial(Finding, entry, *three, claim, unit=text)
+        result = partial(Finding, entry, *three, units.quantity.scaled(claim, unit), unit=text)
         if found.kink or not (math.isfinite(exact) or self.exact.finite):
             return result("kink", found.kink or SINGULAR)
         own = _OWN * EPSILON * self.exact.largest.get(leaf.node, 0.0)

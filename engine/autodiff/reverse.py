@@ -571,8 +571,7 @@ def _hooked(node: Node, g: Any, create_graph: bool, roots: Sequence[Node]) -> An
         with scope(recording=create_graph or Units.exist):
             found = hook(given)
         if found is not None:
-            if Units.exist:
-                units.quantity.fitting(given.node, found)
+            units.fitting(given.node, found)
             g = found if isinstance(found, Tensor) else coerce(found)
             if shape_of(g) != node.shape:
                 shapes = f"{format_shape(shape_of(g))}: its gradient has {format_shape(node.shape)}"

@@ -424,9 +424,8 @@ def _entered(value: Any) -> Tensor:
     if isinstance(value, Tensor) and value.node.recorded and current().tracing is not None:
         return _linked("own", value, True)  # an argument of the function being traced, which requires no gradient
     made = tensor(value, requires_grad=True)
-    if isinstance(value, Tensor) and Units.exist:
-        units.quantity.keep(value.node, made.node)
     if isinstance(value, Tensor):
+        units.keep(value.node, made.node)
         inherit(made.node, (value.node,))  # so that the result knows what it was computed from
     return made
 

@@ -67,8 +67,7 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: Distribution = 
         value, u, unit = units.quantity.measured(operand(value), u)
         if unit is not None:
             made = uncertain(value, u, dof, distribution)
-            made.node.recorded, made.node.unit = True, unit
-            return made
+            return units.put(made, unit)
     dof = inf if dof is None else number_of(distribution.name, "dof", dof)
     if not dof > 0.0:
         raise AgradError("domain", f"{distribution.name}: dof is positive, not {describe(dof)}")
@@ -78,8 +77,7 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: Distribution = 
         value, u = operand(value), plain_of("uncertain", "u", u)
         if isinstance(value, Tensor) and value.node.recorded:
             apart = uncertain(spread(0.0, value.shape), u, dof, distribution)
-            if Units.exist:
-                units.quantity.keep(value.node, apart.node, is_difference=True)
+            units.keep(value.node, apart.node, is_difference=True)
             return value + apart
         made = tensor(value, requires_grad=True)
         if not fits(shape_of(u), made.shape):
@@ -554,15 +552,13 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
 
 def _matrix_of(name: str, of_readings: str, x: Any, others: Any) -> Tensor:
     values = [x, *(others if isinstance(others, tuple) else [others])]
-    unit = units.quantity.common(values, name) if Units.exist and name == "covariance" else None
-    _, u, matrix = together([units.quantity.bare(x) if units.quantity.unit_of(x) is not None else x for x in values])
+    unit = units.common(values, f"{name} takes values of one unit, not {{}} and {{}}") if name == "covariance" else None
+    _, u, matrix = together([units.quantity.bare(x) if units.unit_of(x) is not None else x for x in values])
     if not np.any(u):
         fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value"), Hint(f"{of_readings}(x, y)   is of readings")]
         raise AgradError("type", f"{name} is of uncertain values, and none of these is", fixes=fixes)
     found = tensor(matrix * np.outer(u, u) if name == "covariance" else matrix)
-    if unit is not None:
-        found.node.unit = units.unit.quotient(units.quantity.ONE, units.unit.without_zero(unit), -2)
-        found.node.recorded = True
+    units.put(found, unit and units.unit.quotient(units.unit.ONE, units.unit.without_zero(unit), -2))
     return found
 
 

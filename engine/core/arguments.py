@@ -11,7 +11,6 @@ from typing import Any
 
 from agrad.engine import units
 from agrad.engine.core.context import afford
-from agrad.engine.core.graph import Units
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.values import (
@@ -88,8 +87,8 @@ def number_of(name: str, what: str, value: Any, of_unit: bool = False) -> float:
     """
     if getattr(value, "requires_grad", False):
         raise AgradError("type", f"{name}: {what} must be a plain number without a derivative; use .detach()")
-    if Units.exist and not of_unit:
-        units.quantity.plain_only([value], name)
+    if not of_unit:
+        units.plain_only([value], name)
     value = getattr(value, "value", value)
     if isinstance(value, bool | int | float):
         return float(value)
@@ -100,8 +99,7 @@ def plain_of(name: str, what: str, value: Any) -> Value:
     """Plain numbers, one or an array; AgradError of kind `type` for a value with a graph, which would be lost."""
     if getattr(value, "requires_grad", False):
         raise AgradError("type", f"{name}: {what} must be plain numbers without a derivative; use .detach()")
-    if Units.exist:
-        units.quantity.plain_only([value], name)
+    units.plain_only([value], name)
     return coerce(getattr(value, "value", value))
 
 

@@ -20,7 +20,6 @@ from agrad.engine.core.graph import (
     Node,
     Roots,
     Storage,
-    Units,
     leaf,
     new_node,
     roots_of,
@@ -116,8 +115,7 @@ class Tensor(Methods):
     @property
     def data(self) -> Value:
         """The value, read only: a float, or a view of the array that refuses writes; of a mask its booleans."""
-        if Units.exist:
-            units.quantity.plain_number(self)
+        units.plain_number(self)
         value = self._taken()
         if not is_mask(value):
             return self.read_only()
@@ -253,8 +251,7 @@ class Tensor(Methods):
         alias.stamp, alias.name = self.node.stamp, self.node.name
         inherit(alias, (self.node,))
         share_storage(self.node, alias)
-        if Units.exist:
-            units.quantity.keep(self.node, alias)
+        units.keep(self.node, alias)
         return bare(alias)
 
     @property
@@ -268,8 +265,7 @@ class Tensor(Methods):
 
     def item(self) -> float:
         """The one entry as a float."""
-        if Units.exist:
-            units.quantity.plain_number(self)
+        units.plain_number(self)
         return _entry_of(self._taken())
 
     def _number(self) -> float:
@@ -278,8 +274,7 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """The entries as (nested lists of) floats; of a mask, booleans."""
-        if Units.exist:
-            units.quantity.plain_number(self)
+        units.plain_number(self)
         value = outward(self._taken())
         return value if isinstance(value, float) else value.tolist()
 
@@ -291,8 +286,7 @@ class Tensor(Methods):
         return self.item()
 
     def __int__(self) -> int:
-        if Units.exist:
-            units.quantity.plain_number(self)
+        units.plain_number(self)
         choose(self.node, self._number(), integer)
         return int(self._number())
 
@@ -325,7 +319,7 @@ class Tensor(Methods):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        number, unit = units.quantity.shown(self) if Units.exist else (self.value, "")
+        number, _, unit = units.shown(self)
         text = f"{format_value(number)} {unit}".rstrip()
         if self.grad_fn is not None:
             return f"tensor({text}, grad_fn={self.grad_fn!r})"
@@ -341,8 +335,7 @@ class Tensor(Methods):
     def _set(self, value: object, way: str) -> None:
         if self.node.op is not None:
             raise AgradError("leaf", f"{self.node.spell()} was computed: only a leaf can be set")
-        if Units.exist:
-            units.quantity.fitting(self.node, value)
+        units.fitting(self.node, value)
         self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), way)
 
     def copy_(self, value: object) -> Tensor:
@@ -356,8 +349,8 @@ class Tensor(Methods):
                 raise AgradError("shape", f"copy_: {self.node.spell()} has shape {shapes}")
             return self.adopt(value.expand(self.shape) if value.shape != self.shape else value.clone())
         self._check_writable("copy_")
-        if Units.exist and not (type(value) is float and value == 0.0):
-            units.quantity.fitting(self.node, value)
+        if not (type(value) is float and value == 0.0):
+            units.fitting(self.node, value)
         source = value.node if isinstance(value, Tensor) else None
         self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "copy_", True, source)
         return self
@@ -522,8 +515,8 @@ def gradient_of(node: Node) -> Gradient | None:
     """The accumulated gradient of a node: see `Node.grad`."""
     found = node.collected
     if found is None or isinstance(found, Gradient):
-        if found is not None and found.value is not None and node.grad_unit is not None:
-            found.value.node.recorded, found.value.node.unit = True, node.grad_unit
+        if found is not None and found.value is not None:
+            units.put(found.value, node.grad_unit)
         return found
     number, storage, stamp = found
     value = new_node(None, (), None, number, (), False)

@@ -26,7 +26,7 @@ from agrad.engine import units
 from agrad.engine.autodiff.backward import seed_of
 from agrad.engine.autodiff.reverse import Flight, applied, operand_value, spread_to, walk
 from agrad.engine.core.context import scope
-from agrad.engine.core.graph import Node, Units, by_seq, reachable
+from agrad.engine.core.graph import Node, by_seq, reachable
 from agrad.engine.core.graph_errors import freed_error, no_grad_error
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
@@ -166,10 +166,10 @@ class BackwardTrace:
 
     def _told(self, precision: int | None) -> Callable[..., str]:
         """What writes the derivative of a node by another, or of the root, in its unit."""
-        work = units.infer.Inference() if Units.exist else None
+        unit_of = units.asker()
 
         def told(value: Value, by: Node, of: Node | None = None, each: bool = False) -> str:
-            unit = None if work is None else units.quantity.inferred(work, by, of or self.root)
+            unit = unit_of(by, of or self.root)
             text = short(units.quantity.scaled(value, unit), precision, each)
             return f"{text} {unit.text}".rstrip() if unit is not None else text
 

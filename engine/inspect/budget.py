@@ -15,7 +15,6 @@ from agrad.engine.autodiff.distributions import NORMAL
 from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, correlations, second_order, together
 from agrad.engine.compile import compile as compiled
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Units
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
@@ -43,6 +42,8 @@ class Source(NamedTuple):
     contribution: float  # to the result for one standard uncertainty
     share: float  # of the variance
     dof: float
+    unit: str = ""
+    sensitivity_unit: str = ""
 
 
 class Sampled(NamedTuple):
@@ -72,7 +73,7 @@ class Budget(NamedTuple):
     expanded: float  # half of the width of the interval with the stated coverage
     second: Second | None
     samples: Sampled | None = None
-    units: tuple[tuple[str, str], ...] = ()  # of each source and of dy/dx by it, last of the number; none without units
+    unit: str = ""
 
     def rows(self) -> list[tuple[str, ...]]:
         """The sources in words, below their heads: a column for each head that says something about them."""
@@ -82,10 +83,8 @@ class Budget(NamedTuple):
                 format_number(row.value),
                 *[format_number(x, 4) for x in (row.u, row.sensitivity, row.contribution)],
             ]
-            if self.units:
-                own, slope = self.units[len(cells)]
-                ends = (own, own, slope, self.units[-1][0])
-                numbers = [f"{number} {unit}".strip() for number, unit in zip(numbers, ends, strict=True)]
+            ends = (row.unit, row.unit, row.sensitivity_unit, self.unit)
+            numbers = [f"{number} {unit}".strip() for number, unit in zip(numbers, ends, strict=True)]
             dof = format_number(row.dof, 4) if isfinite(row.dof) else ""
             cells.append([row.name, row.where, *numbers, f"{100 * row.share:.1f} %", dof])
         columns = [*zip(_HEAD, *cells, strict=True)]
@@ -100,7 +99,7 @@ class Budget(NamedTuple):
 
     def parts(self) -> list[str | Grid]:
         """The table, a line for each source, and what follows from it."""
-        unit = self.unit
+        unit = f" {self.unit}".rstrip()
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
         how = ", with correlated sources as one" if self.correlated else ""
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
@@ -124,9 +123,9 @@ class Budget(NamedTuple):
         return in_lines(self.parts())
 
     @property
-    def unit(self) -> str:
-        """That of the result, behind a number; empty where there are no units."""
-        return f" {self.units[-1][0]}".rstrip() if self.units else ""
+    def has_units(self) -> bool:
+        """Whether a number has one."""
+        return any([self.unit, *[one.unit or one.sensitivity_unit for one in self.sources]])
 
     def _sampled(self, found: Sampled) -> list[str]:
         low, high, *linear = (
@@ -135,7 +134,7 @@ class Budget(NamedTuple):
         )
         verdict = "holds" if found.holds else "does not hold"
         verdict = f"is undecided at {found.number} samples" if found.holds is None else verdict
-        unit, of = self.unit, "linear result" if self.second is None else "result of order 2"
+        unit, of = f" {self.unit}".rstrip(), "linear result" if self.second is None else "result of order 2"
         return [
             f"{found.number} samples: mean ± u = {format_uncertain(found.mean, found.u)}{unit}, "
             f"{format_number(100 * self.coverage, 4)} % in {low} to {high}{unit}{', the shortest' * found.is_shortest}",
@@ -146,11 +145,9 @@ class Budget(NamedTuple):
     def fields(self) -> dict[str, Any]:
         """The budget for JSON; what is not finite, or was not asked for, is null."""
         found = plain_fields(self, "", {})
-        *each, (unit, _) = found.pop("units") or [("", "")]
-        if each:
-            found["unit"] = unit
-            for source, names in zip(found["sources"], each, strict=True):
-                source["unit"], source["sensitivity_unit"] = names
+        for one in () if self.has_units else (found, *found["sources"]):
+            del one["unit"]
+            one.pop("sensitivity_unit", None)
         return {"budget": found}
 
     def json(self) -> str:
@@ -159,11 +156,10 @@ class Budget(NamedTuple):
 
     def csv(self) -> str:
         """A line for each source, and one for the result."""
-        result = Source(self.name, "", self.value, self.u, 1.0, self.u, 1.0, self.dof)
-        rows = [[row.name, *[format_number(x, None) for x in row[2:]]] for row in (*self.sources, result)]
-        heads = ["source", *Source._fields[2:], *(["unit", "sensitivity_unit"] if self.units else [])]
-        pairs = self.units or [()] * len(rows)
-        return csv_lines([heads, *[[*row, *pair] for row, pair in zip(rows, pairs, strict=True)]]).removesuffix("\n")
+        result = Source(self.name, "", self.value, self.u, 1.0, self.u, 1.0, self.dof, self.unit)
+        rows = [[row.name, *[format_number(x, None) for x in row[2:8]], *row[8:]] for row in (*self.sources, result)]
+        end = len(rows[0]) if self.has_units else -2
+        return csv_lines([row[:end] for row in (["source", *Source._fields[2:]], *rows)]).removesuffix("\n")
 
     def latex(self) -> str:
         """The table for a paper, and the result below it."""
@@ -184,40 +180,31 @@ def budget(y: Any, coverage: float = 0.95, order: int = 1, k: float | None = Non
     _check(coverage, k)
     if order not in (1, 2):
         raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
-    name, unit = y.node.spell(), None
-    if Units.exist:
-        unit = units.quantity.unit_of(y)
-        y = units.quantity.over_unit(y, unit)
+    name, unit = y.node.spell(), units.unit_of(y)
+    y = units.quantity.over_unit(y, unit)
     with as_recorded(y) as found:
         if found is None:
             raise _unmeasured(name)
         (slopes,) = found.slopes(y)
         u, dof, terms = float(found.combined(slopes)), found.effective(slopes), slopes * found.u
         shares = terms / (u or 1.0) * (found.correlations @ terms / (u or 1.0))
+        known, of = zip(units.quantity.infer(found.nodes), found.nodes, strict=True), unit or units.unit.ONE
+        each = [one for one, node in known for _ in np.ndindex(node.shape)]
         numbers = zip(found.values, found.u, slopes, terms, shares, found.dof, strict=True)
-        rows = [Source(*name, *map(float, row)) for name, row in zip(_named(found), numbers, strict=True)]
+        rows = [_source(of, *row) for row in zip(each, _named(found), numbers, strict=True)]
         coverage = coverage if k is None else _covered(k, dof)
         k = coverage_factor(coverage, dof) if k is None else k
         second = second_order(y, found) if order > 1 else None
         expanded = k * (u if second is None else second.with_first(u))
         correlated = len(found.groups) < len(rows)
-        made = Budget(name, y._number(), u, rows, dof, correlated, coverage, k, expanded, second)
-        return _in_units(made, unit, found) if Units.exist else made
+        return Budget(name, y._number(), u, rows, dof, correlated, coverage, k, expanded, second, unit=of.text)
 
 
-def _in_units(found: Budget, unit: Any, sources: Sources) -> Budget:
-    """The budget of the number of a unit, with those of the sources, and of the one over the other."""
-    known = [one or units.quantity.ONE for one in units.quantity.infer(sources.nodes)]
-    each = [one for one, node in zip(known, sources.nodes, strict=True) for _ in np.ndindex(node.shape)]
-    rows = [
-        row._replace(
-            value=one.of_si(row.value), u=row.u / (factor := float(one.factor)), sensitivity=row.sensitivity * factor
-        )
-        for row, one in zip(found.sources, each, strict=True)
-    ]
-    result = unit or units.quantity.ONE
-    texts = [*[(one.text, units.quantity.over(result, [one]).text) for one in each], (result.text, "")]
-    return found._replace(sources=rows, units=tuple(texts) if any(map(any, texts)) else ())
+def _source(result: Any, own: Any, name: tuple[str, str], numbers: Sequence[float]) -> Source:
+    """A line with numbers in the unit of a source, and in that of the result over it."""
+    value, u, slope, term, share, dof = map(float, numbers)
+    factor, of_slope = float(own.factor), units.quantity.over(result, [own]).text
+    return Source(*name, own.of_si(value), u / factor, slope * factor, term, share, dof, own.text, of_slope)
 
 
 def _check(coverage: float, k: float | None) -> None:
@@ -319,9 +306,7 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
     """Several numbers together: a name for each, or of an array for all its entries."""
     _check(coverage, None)
     values = [operand(value) for value in values]
-    texts = [[""]] * len(values)
-    if Units.exist:
-        values, texts = _numbers(values)
+    values, texts = _numbers(values)
     y, u, matrix = together(values)
     if not np.any(u):
         raise _unmeasured(" and ".join(names))
@@ -346,7 +331,7 @@ def joint(values: Sequence[Any], names: Sequence[str], coverage: float = 0.95) -
 
 def _numbers(values: Sequence[Any]) -> tuple[list[Any], list[list[str]]]:
     """Values as numbers of their units, and these in brackets, one or one for each entry of a row; empty for none."""
-    found = [units.quantity.unit_of(value) for value in values]
+    found = [units.unit_of(value) for value in values]
     numbers = [units.quantity.over_unit(value, unit) for value, unit in zip(values, found, strict=True)]
     rows = [(unit.entries or (unit,)) if unit is not None else () for unit in found]
     return numbers, [[f" ({one.text})" if one.text else "" for one in row] or [""] for row in rows]
@@ -393,8 +378,7 @@ def coverage_factor(coverage: float, dof: float) -> float:
 def sampled_joint(linear: Joint, values: Sequence[Any], count: int, rng: Any) -> Joint:
     """Several results with what a Monte Carlo run finds."""
     _check_count(count)
-    if Units.exist:
-        values, _ = _numbers(values)
+    values, _ = _numbers(values)
     y, u, matrix = together(values)
     with as_recorded(y) as found:
         assert found is not None
@@ -419,7 +403,7 @@ def sampled(
 ) -> tuple[Budget, list[tuple[str, Any, Any]]]:
     """The budget with what a Monte Carlo run finds, and its curves: the density of the samples, and the normal one."""
     _check_count(count)
-    y = units.quantity.over_unit(y, units.quantity.unit_of(y)) if Units.exist else y
+    y = units.quantity.over_unit(y, units.unit_of(y))
     tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
     tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
     expected = linear.value - linear.expanded, linear.value + linear.expanded

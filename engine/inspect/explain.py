@@ -528,19 +528,18 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
         for x, gradient in zip(inputs, gradients, strict=True)
     ]
     if Units.exist:
-        work = units.infer.Inference()
-        derivatives = [_in_units(one, work, root.node, x.node) for one, x in zip(derivatives, inputs, strict=True)]
+        unit_of, each = units.asker(), zip(derivatives, inputs, strict=True)
+        derivatives = [_in_units(one, unit_of, root.node, x.node) for one, x in each]
     unreached = tuple([named(node) for node in all_leaves if node not in reached and not wrt])
     return Explanation(tuple(derivatives), len(every) - len(inputs), unreached)
 
 
-def _in_units(one: Derivative, work: Any, root: Node, x: Node) -> Derivative:
+def _in_units(one: Derivative, unit_of: Callable[..., Any], root: Node, x: Node) -> Derivative:
     """A derivative, and those on its paths, as numbers of the units that the values are shown in."""
-    own, unit = (units.quantity.inferred(work, *pair) for pair in ((x,), (x, root)))
-    scaled, inferred = units.quantity.scaled, units.quantity.inferred
+    own, unit, scaled = unit_of(x), unit_of(x, root), units.quantity.scaled
 
     def steps(some: list[Step]) -> list[Step]:
-        return [step._replace(local=scaled(step.local, inferred(work, step.operand, step.node))) for step in some]
+        return [step._replace(local=scaled(step.local, unit_of(step.operand, step.node))) for step in some]
 
     paths = [Path(scaled(p.contribution, unit), p.length, steps(p.head), steps(p.tail)) for p in one.paths]
     gradient, size, at = scaled(one.gradient, unit), scaled(one.size, unit), units.quantity.in_unit(one.at, own)

@@ -13,7 +13,7 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine import units
-from agrad.engine.core.graph import Node, Units, collect
+from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Origin
@@ -192,8 +192,7 @@ class GraphRows:
         freed = sum(node.freed is not None for node in computed)
         self.values = {value.node: value for value in values}  # of the roots, which need not be in their nodes
         self.numbers = {node.seq: number for number, node in enumerate(ordered, 1)}  # a freed constant keeps its `seq`
-        has_units = Units.exist and any(node.unit is not None for node in ordered)
-        self.inference = units.infer.Inference() if has_units else None  # one, which walks through the graph once
+        self.unit = units.asker()  # of a node, or of the derivative of another by it
         self.stale = out_of_date(collect(self.values))
         self.name = ", ".join(names)
         self.typed = " ".join(map(one_line, names))  # as operands of a command
@@ -238,10 +237,6 @@ class GraphRows:
             guard=self.places.get(id(node.guard)),
             result=node in self.values,
         )
-
-    def unit(self, node: Node, root: Node | None = None) -> Unit | None:
-        """The unit of a value, or of the derivative of another by it; None where no value has one."""
-        return None if self.inference is None else units.quantity.inferred(self.inference, node, root)
 
     def _operand(self, operand: Any, node: Node) -> int | ValueSummary:
         """The number of a node; a constant by itself."""

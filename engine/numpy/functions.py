@@ -36,7 +36,7 @@ def _given(x: Any, name: str) -> Any:
     """An argument as NumPy may have it: numbers, and arrays of them; nothing of it is asked for its methods."""
     kind = type(x)
     if isinstance(x, core.Tensor):
-        units.quantity.plain_number(x)
+        units.plain_number(x)
         return plain(x) if isinstance(x, Tensor) else x.numpy()
     if kind in (int, float, bool, complex, type(None), type(...), slice, real.ndarray):
         return x

@@ -10,7 +10,7 @@ from agrad.engine import autodiff, units
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
 from agrad.engine.core.context import current, remember_random
 from agrad.engine.core.dispatch import in_family, shape_of_any, words
-from agrad.engine.core.graph import Uncertainty, Units
+from agrad.engine.core.graph import Uncertainty
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
@@ -95,8 +95,8 @@ def make_tensor(data: Any, /, requires_grad: Any = False, dtype: Any = None, dev
     """
     is_leaf = truth_of("tensor", "requires_grad", requires_grad)
     made = autodiff.uncertainty.as_leaf(data) if is_leaf and Uncertainty.exists else tensor(data, is_leaf)
-    if Units.exist and isinstance(data, Tensor) and made is not data:
-        units.quantity.keep(data.node, made.node)
+    if isinstance(data, Tensor) and made is not data:
+        units.keep(data.node, made.node)
     return made if dtype is None else of_type(made, dtype)
 
 
@@ -182,9 +182,7 @@ def linspace(start: Any, stop: Any, num: Any) -> Tensor:
     (count,) = _sizes("linspace", (num,))
     first, last = number_of("linspace", "start", start, True), number_of("linspace", "stop", stop, True)
     made = tensor(np.linspace(first, last, count))
-    if Units.exist:
-        made.node.unit = units.quantity.common([start, stop], "linspace")
-        made.node.recorded = made.node.unit is not None
+    units.put(made, units.common([start, stop], "linspace takes values of one unit, not {} and {}"))
     return made
 
 

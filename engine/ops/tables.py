@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from agrad.engine import units
 from agrad.engine.core.arguments import tidy_slice
-from agrad.engine.core.graph import Units, leaf
+from agrad.engine.core.graph import leaf
 from agrad.engine.core.op import OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint, UnknownColumn
@@ -341,7 +341,7 @@ def text(table: Table, precision: int | None, width: int = 80) -> str:
 def shown(table: Table, precision: int | None) -> tuple[list[str], list[list[str]]]:
     """The names of the columns and the entries, as texts: of a long table the first rows, points, and the last."""
     places, columns = shown_rows(len(table)), table._columns
-    of = [units.quantity.unit_of(one) if Units.exist else None for one in columns]
+    of = [units.unit_of(one) for one in columns]
     cells = [[_cell(one, place, precision, unit) for place in places] for one, unit in zip(columns, of, strict=True)]
     heads = [f"{name} ({unit.text})" if unit else name for name, unit in zip(table._names, of, strict=True)]
     return list(map(_short, heads)), [list(row) for row in zip(*cells, strict=True)]

@@ -9,7 +9,6 @@ from typing import Any
 from agrad.engine import core, units
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import choose_all, operand, operator_of
-from agrad.engine.core.graph import Units
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, Function, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
@@ -119,8 +118,8 @@ def _in_place(name: str) -> Function:
     def operator(self: Tensor, other: Any) -> Tensor:
         other = operand(other)
         in_data = _writes_data(self, other)
-        if Units.exist and in_data:
-            units.quantity.fitting(self.node, other, name in ("add", "sub"))
+        if in_data:
+            units.fitting(self.node, other, name in ("add", "sub"))
         result: Any = call(self.value, _plain(other)) if in_data else call(self, other)
         if shape_of(result) != self.shape:
             have, new = format_shape(self.shape), format_shape(shape_of(result))
@@ -138,8 +137,7 @@ def overwrite(self: Tensor, value: Tensor, what: str) -> Tensor:
     """Write a value of the same shape over this one: its data if nothing is recorded, otherwise with its graph."""
     if not _writes_data(self, value):
         return self.adopt(value, what)
-    if Units.exist:
-        units.quantity.fitting(self.node, value)
+    units.fitting(self.node, value)
     self.write(lambda array: np.copyto(array, value.value), value.value, what, value.node)
     return self
 
@@ -151,8 +149,7 @@ def set_entries(self: Tensor, index: Any, value: Any) -> None:
         self.adopt(put.call(self, value, index), "x[…] =")
         return
     plain = _plain(value)
-    if Units.exist:
-        units.quantity.fitting(self.node, value)
+    units.fitting(self.node, value)
     assert put.prepare is not None
     choose_all([index])
     tidy = put.prepare(self.value, plain, index)["index"]

@@ -13,7 +13,7 @@ from typing import Any
 from agrad.engine import units
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, Units, behind
+from agrad.engine.core.graph import Node, behind
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
@@ -51,8 +51,8 @@ def closed_over(
             y = f(*xs)
             _check_effects(what, elsewhere, log)
         same = _from_outside(y, {x.node for x in xs}, began, is_deep)
-        if Units.exist and not has_units:
-            units.quantity.plain_only([y], what)
+        if not has_units:
+            units.plain_only([y], what)
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
         example = joined([vector_of(flat(x)) for x in same]) if same else np.zeros(0)
         given = entered(example)

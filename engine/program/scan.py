@@ -216,7 +216,7 @@ def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> 
     result: list[Parts] = []
 
     given_rows = [x if len(shape_of(x)) > 1 else [x] for x in data.leaves]
-    known = units.function.Function(*first.leaves, *given_rows) if Units.exist else None
+    known = units.infer.Function(*first.leaves, *given_rows) if Units.exist else None
 
     def called(state: Tensor, row: Tensor) -> Tensor:
         given = first.unpacked(state), data.unpacked(row)

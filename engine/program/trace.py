@@ -25,7 +25,7 @@ from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.autodiff.transforms import refuse_lost
 from agrad.engine.core import graph
 from agrad.engine.core.context import Tracing, current, scope
-from agrad.engine.core.graph import Guard, Node, Units, alive, collect, collecting_later, leaf, new_node, sharers
+from agrad.engine.core.graph import Guard, Node, alive, collect, collecting_later, leaf, new_node, sharers
 from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import bits, look_behind, note_read, take
 from agrad.engine.core.numpy_warnings import quiet
@@ -120,9 +120,23 @@ def traced(
                 raise AgradError("type", f"a function whose result is {describe(one)}, not a number or an array")
         for x in xs:
             check_unwritten(x.node)
-        if Units.exist and not has_units:
-            units.quantity.plain_only([*examples, *results], "what is compiled or solved")
+        if not has_units:
+            units.plain_only([*examples, *results], "what is compiled or solved")
         yield [one if isinstance(one, Tensor) else tensor(one) for one in results], xs
+
+
+def infer_units(known: Any, f: Callable[..., Any], examples: Sequence[Any], names: Sequence[str]) -> Tensor:
+    """The value of a function on placeholders, from which `known`, the units of it, and of what it decided, follow."""
+
+    def called(*xs: Any) -> Any:
+        with known.given(xs):
+            value = f(*xs)
+        known.infer(value)
+        known.work.of(units.quantity.conditions(current().guard))
+        return value
+
+    with traced(called, examples, names=names, has_units=True) as (results, _):
+        return results[0]
 
 
 def recording() -> scope:

@@ -18,7 +18,7 @@ from agrad.engine.core import graph_errors
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import record
-from agrad.engine.core.graph import Gradient, Node, Units, by_seq, free, leading_to, leaf, oldest, reachable, touch
+from agrad.engine.core.graph import Gradient, Node, by_seq, free, leading_to, leaf, oldest, reachable, touch
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS
 from agrad.engine.core.versions import check_walkable
@@ -262,8 +262,8 @@ def backward(
     if wanted is not None:
         targets = {x.node for x in wanted}
         found = {node: g for node, g in found.items() if node in targets or (node.op is not None and node.keeps_grad)}
-    for root in roots if Units.exist else ():
-        units.quantity.note_gradients(root.node, found, False)
+    for root in roots:
+        units.note_gradients(root.node, found, False)
     storage = None if create_graph else _storage_of(roots[0].node, order, ())
     for node, g in found.items():
         _accumulate(node, g, create_graph, storage)
@@ -372,8 +372,8 @@ def grad(
         if not (is_used or materialize_grads or allow_unused):
             raise graph_errors.unused_error(roots[0].node, x.node)
         results.append(gradient_of(g) if is_used else zeros_like(x) if materialize_grads else None)
-        if is_used and Units.exist:
-            units.quantity.with_unit(results[-1], roots[0], [x], _listed(grad_outputs, len(roots))[0])
+        if is_used:
+            units.with_unit(results[-1], roots[0], [x], _listed(grad_outputs, len(roots))[0])
     return tuple(results)
 
 

@@ -61,7 +61,7 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
 def _entries(data: Any) -> Any:
     """Nested lists, in which tensors may be, as an array."""
     if isinstance(data, core.Tensor):
-        units.quantity.plain_number(data)
+        units.plain_number(data)
         return np.array(data.read_only(), dtype=np.float64)
     if data is None:
         raise RuntimeError("Could not infer dtype of NoneType")

@@ -10,7 +10,7 @@ from agrad.engine import units
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, next_stamp, scope
-from agrad.engine.core.graph import Units, collect
+from agrad.engine.core.graph import collect
 from agrad.engine.values import np
 from agrad.torch import autograd
 from agrad.torch.creation import default_generator
@@ -159,8 +159,8 @@ def _pushed(values: list[Any], primals: list[Any], tangents: list[Any]) -> list[
     made = [
         autograd.zeros_like(y) if t is None else autograd.gradient_of(t) for y, t in zip(values, found, strict=True)
     ]
-    for y, t in zip(values, made, strict=True) if Units.exist else ():
-        units.quantity.with_unit(t, y, primals[:1], tangents[0])
+    for y, t in zip(values, made, strict=True):
+        units.with_unit(t, y, primals[:1], tangents[0])
     return made
 
 

@@ -1570,7 +1570,7 @@ def to(input: Any, *args: Any, **keywords: Any) -> Any:
         return typed(engine("clone", input), float64)
     if kind is bool_:
         return engine("not_equal", input, 0.0)
-    units.quantity.plain_number(input)
+    units.plain_number(input)
     with scope(recording=False):
         return typed(engine("trunc", input), int64)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from agrad.engine import units
 from agrad.engine.core.context import remember_entry
-from agrad.engine.core.graph import Units
 from agrad.engine.values import np
 from agrad.torch import grad_fn
 from agrad.torch.types import float64
@@ -126,7 +125,7 @@ def _array_text(array: Any, indent: int, is_short: bool, form: Any) -> Any:
 def text_of(x: Any, array: Any) -> str:
     """A tensor with these entries as PyTorch prints it where float64 is the default."""
     prefix = "tensor("
-    unit = units.quantity.unit_of(x) if Units.exist else None
+    unit = units.unit_of(x)
     array, suffixes = np.asarray(units.quantity.in_unit(array, unit)), [f"unit={unit.text!r}"] if unit else []
     if not array.size:
         text = "[]"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine import units
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, next_stamp, remember_entry, scope
-from agrad.engine.core.graph import Gradient, Node, Units, collect, leaf, new_node, sharers, touch
+from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node, sharers, touch
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import inherit
@@ -387,8 +387,7 @@ class Tensor(core.Tensor):
         node = leaf(self.value)
         node.stamp, node.name = self.node.stamp, self.node.name
         inherit(node, (self.node,))
-        if Units.exist:
-            units.quantity.keep(self.node, node)
+        units.keep(self.node, node)
         return part_of(self, typed(core.bare(node), self.kind), None, kind)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -468,7 +467,7 @@ class Tensor(core.Tensor):
         return bool((self == other).any())
 
     def __reduce__(self) -> Any:
-        units.quantity.plain_number(self)
+        units.plain_number(self)
         return _restored, self._kept()
 
     def _kept(self) -> tuple[Any, ...]:
@@ -486,8 +485,7 @@ class Tensor(core.Tensor):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment"
             )
         memo[id(self)] = copied = _restored(*self._kept())
-        if Units.exist:
-            units.quantity.keep(self.node, copied.node)
+        units.keep(self.node, copied.node)
         return copied
 
     __hash__ = core.Tensor.__hash__
@@ -613,7 +611,7 @@ def as_array(x: Any) -> Any:
 
 def as_numbers(x: Any) -> Any:
     """The same of what has no unit. Raises AgradError of kind `unit`."""
-    units.quantity.plain_number(x)
+    units.plain_number(x)
     return as_array(x)
 
 

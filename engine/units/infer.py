@@ -2,22 +2,24 @@
 
 Each operation states what it takes and gives (`Op.units`). A dimension is a product of powers, of base dimensions and
 of unknowns (integers here), which are eliminated one by one: A. Kennedy, "Dimension types", ESOP 1994. The unit of 0,
-inf and nan is unknown: 0 is any length as well as any time.
+inf and nan is unknown: 0 is any length as well as any time. A function that is traced adds equations between what is
+known of its arguments and of what it uses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any, ClassVar, NamedTuple
 
 from agrad.engine.core.graph import Node, by_seq
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label
 from agrad.engine.units.rules import rule_of
-from agrad.engine.units.unit import NAMED, Powers, Unit, find, named, of_entries, read, si, spelled, times
+from agrad.engine.units.unit import NAMED, ONE, Powers, Unit, find, named, of_entries, read, si, spelled, times
 from agrad.engine.values import Value, np, shape_of
 
 _NONE: Powers = {}
@@ -95,6 +97,13 @@ class Inference:
         count = max(len(a.apart), len(b.apart))
         pairs = [x.apart * (1 if x.entries else count) for x in (a, b)]
         return len({*map(len, pairs)}) == 1 and all(self.equal(x.dim, y.dim) for x, y in zip(*pairs, strict=True))
+
+    def agree(self, one: Quantity, other: Quantity, message: str, fix: str = "") -> None:
+        """Let two values have the same units. Raises AgradError, with both in the message, and the other in the fix."""
+        if not self.alike(one, other):
+            dims = [[self.solid(x) for x in found.apart] for found in (one, other)]
+            fixes = [Hint(fix.format(", ".join(si(dim).text or "1" for dim in dims[1])))] if fix else []
+            raise AgradError("unit", message.format(*[", ".join(map(named, each)) for each in dims]), fixes=fixes)
 
     def of(self, nodes: Iterable[Node]) -> None:
         """Infer over the nodes behind these. Raises AgradError of kind `unit` at the first that cannot be."""
@@ -307,6 +316,68 @@ class Inference:
                 fixes += [Hint(one) for one in typed]
                 facts = Instead(_text(node, at), typed)
         return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))
+
+
+class Function:
+    """The units of the arguments of a function, and of its result.
+
+    `given`: for each argument, its value, or a list of values that are in its unit; of none, it is unknown, and follows
+    from the function. An array may have entries of different units.
+    A function that is called within another one adds its equations to those of that. Raises AgradError of kind `unit`.
+    """
+
+    result: Quantity
+
+    def __init__(self, *given: Any) -> None:
+        self.work = Inference.current(is_apart=True)
+        self.arguments = [self._common(x) if isinstance(x, list) else self.work.quantity(x) for x in given]
+
+    def _common(self, values: Sequence[Any]) -> Quantity:
+        found = self.work.unknown()
+        for value in values:
+            other = self.work.quantity(value)
+            self.agree(found, other, "{} and {} are no places of one variable")
+            found = next((one for one in other.apart if one.shown is not None), found) if found.shown is None else found
+        return found
+
+    def agree(self, one: Quantity, other: Quantity, message: str) -> None:
+        """Let two values have the same units. Raises AgradError with what they are in the message."""
+        self.work.agree(one, other, message, "({})   are the units that are needed")
+
+    @contextmanager
+    def given(self, arguments: Sequence[Tensor]) -> Iterator[None]:
+        """Call the function within this, on placeholders."""
+        for x, found in zip(arguments, self.arguments, strict=True):
+            self.of(x, found)
+        Inference.open.append(self.work)
+        try:
+            yield
+        finally:
+            Inference.open.pop()
+
+    def infer(self, y: Any) -> None:
+        """Infer what a call has given."""
+        self.result = self.work.quantity(y)
+
+    def of(self, value: Any, found: Quantity) -> Any:
+        """A value of which this was inferred, such as an argument at which the result is zero."""
+        has_unit = any(map(self.work.solid, found.apart))
+        if not has_unit and not (isinstance(value, Tensor) and value.node.recorded):
+            return value
+        x = value if isinstance(value, Tensor) else tensor(value)
+        self.work.known[x.node] = found
+        if self.work.is_known(found):
+            x.node.recorded, x.node.unit = True, self.work.unit(x.node) if has_unit else ONE
+        return x
+
+    def times(self, one: Quantity, power: int) -> Quantity:
+        """That of another value, times a power of that of the first argument: 1 for an integral, -1 for a slope."""
+        x = self.arguments[0]
+        apart = [
+            Quantity(times((y.dim, 1), (x.dim, power)), None, times((y.symbols, 1), (x.symbols, power)))
+            for y in one.apart
+        ]
+        return apart[0] if not one.entries else one._replace(entries=tuple(apart))
 
 
 # What only chooses, moves or averages entries: where all of these are moved by a number, so is the result.

@@ -1,4 +1,4 @@
-"""Values with units: how they are made, converted, and asked for their units."""
+"""Values with units: how they are made, converted, asked for their units, and taken as plain numbers of these."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from agrad.engine.core.graph import Guard, Node, Units, alive, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label, Note
-from agrad.engine.units.infer import Inference, behind
-from agrad.engine.units.unit import Unit, find, named, names, quotient, read, si
-from agrad.engine.values import Value, np, shape_of
+from agrad.engine.units.infer import Inference, Quantity, behind
+from agrad.engine.units.unit import ONE, Unit, find, named, names, quotient, read, si
+from agrad.engine.values import Value, format_number, np, shape_of
 
-ONE = Unit({}, read("rad").factor, {})
 _ANGLES = frozenset(
     "rad radian deg degree ° arcmin arcminute arcsec arcsecond gon gradian rev turn revolution rpm".split()
 )
@@ -51,8 +50,8 @@ def of_unit(value: Any, unit: Unit | None) -> Tensor:
     if u is not None:
         made.node.extra, made.node.requires_grad = u, True
         u.u = u.u * float(unit.factor)
-    made.node.recorded, made.node.unit = True, unit
     Units.exist = True
+    made.node.recorded, made.node.unit = True, unit
     return made
 
 
@@ -72,15 +71,19 @@ def like(number: Value, other: Tensor) -> Tensor:
     return made
 
 
-def common(values: Sequence[Any], what: str) -> Unit | None:
+def common(values: Sequence[Any], message: str = "{} and {} cannot be compared") -> Unit | None:
     """The unit of the first of some values that has one, which all have to fit. Raises AgradError of kind `unit`."""
     work = Inference.current()
-    first, *others = [work.quantity(value) for value in values]
+    first, *others = map(work.quantity, values)
     for other in others:
-        if not work.alike(first, other):
-            one, two = (named(work.solid(x)) for x in (first, other))
-            raise AgradError("unit", f"{what} takes values of one unit, not {one} and {two}")
+        work.agree(first, other, message)
     return next((unit for value in values if (unit := unit_of(value, work)) is not None), None)
+
+
+def require(value: Any, unit: Unit, message: str) -> None:
+    """Refuse a value of another dimension than a unit. Raises AgradError with both in the message."""
+    work, fix = Inference(), "1 {}   has the unit that is needed" if unit.dim else ""
+    work.agree(work.quantity(value), Quantity(unit.dim, None, {}), message, fix)
 
 
 def measured(value: Any, u: Any) -> tuple[Any, Any, Unit | None]:
@@ -131,17 +134,16 @@ def to_si(value: Value, unit: Unit) -> Value:
     return unit.to_si(value) if type(value) is float else (value + float(unit.zero or 0)) * float(unit.factor)
 
 
-def in_unit(value: Value, unit: Unit | None, is_difference: bool = False) -> Value:
-    """Numbers in SI units as numbers of a unit; as they are without one. Of a difference, without a scale's zero."""
-    if unit is not None and is_difference:
-        unit = unit._replace(zero=None)
-    if unit is not None and type(value) is float:
+def in_unit(value: Value, unit: Unit | None) -> Value:
+    """Numbers in SI units as numbers of a unit; as they are without one."""
+    if unit is None:
+        return value
+    if type(value) is float:
         return unit.of_si(value)
-    if unit is not None and unit.entries:
-        columns = np.moveaxis(np.asarray(value), -1, 0)
-        pairs = zip(columns, unit.entries, strict=True)
-        return np.stack([np.asarray(in_unit(column, one, is_difference)) for column, one in pairs], axis=-1)
-    if unit is None or (unit.factor == 1 and not unit.zero):
+    if unit.entries:
+        columns = zip(np.moveaxis(np.asarray(value), -1, 0), unit.entries, strict=True)
+        return np.stack([np.asarray(in_unit(column, one)) for column, one in columns], axis=-1)
+    if unit.factor == 1 and not unit.zero:
         return value
     return np.reshape([unit.of_si(x) for x in np.ravel(value).tolist()], shape_of(value))
 
@@ -149,7 +151,7 @@ def in_unit(value: Value, unit: Unit | None, is_difference: bool = False) -> Val
 def scaled(value: Any, unit: Unit | None, power: int = 1) -> Any:
     """Differences, such as uncertainties, in SI units as numbers of a power of a unit; as they are without one."""
     if value is not None and unit is not None and unit.entries:
-        return in_unit(value, unit, is_difference=True)
+        return in_unit(value, unit._replace(entries=tuple(one._replace(zero=None) for one in unit.entries)))
     return value if value is None or unit is None or unit.factor == 1 else value * float(unit.factor**-power)
 
 
@@ -174,8 +176,8 @@ def inferred(work: Inference, node: Node, root: Node | None = None) -> Unit:
     return own if root is None else over(inferred(work, root), [own])
 
 
-def infer(nodes: Sequence[Node]) -> list[Unit | None]:
-    """The units of nodes, None where there is none. Raises AgradError of kind `unit`."""
+def infer(nodes: Sequence[Node]) -> list[Unit]:
+    """The units of nodes, `ONE` where there is none. Raises AgradError of kind `unit`."""
     work = Inference()
     work.of(nodes)
     return [work.unit(node) for node in nodes]
@@ -246,18 +248,6 @@ def fitting(node: Node, value: Any, adds: bool = True) -> None:
         )
 
 
-def alike(values: Sequence[Any]) -> None:
-    """Refuse to compare values of different dimensions. Raises AgradError of kind `unit`."""
-    work = Inference()
-    values = [tensor(x) if not isinstance(x, Tensor) else x for x in values]
-    work.of([x.node for x in values])
-    for other in values[1:]:
-        pair = [values[0].node, other.node]
-        if not work.alike(*[work.known[node] for node in pair]):
-            one, two = (named(work.unit(node).dim) for node in pair)
-            raise AgradError("unit", f"{one} and {two} cannot be compared")
-
-
 def converted(value: Any, unit: str) -> Tensor:
     """The same value, shown in another unit: `x to km/h`. Raises AgradError of kind `unit` where that does not fit."""
     to, work, value = read(unit), Inference.current(), operand(value)
@@ -295,23 +285,18 @@ def with_unit(result: Tensor, y: Tensor, xs: Sequence[Tensor], seed: Any = None)
     return result
 
 
-def shown(value: Any, work: Inference | None = None) -> tuple[Any, str]:
-    """The numbers of a value in the unit that it is shown in, and that unit; empty for none."""
-    unit = unit_of(value, work)
-    if unit is None:
-        return getattr(value, "value", value), ""
-    return in_unit(value.value, unit), unit.text
-
-
 def over_unit(value: Any, unit: Unit | None) -> Any:
     """A value as the number of a unit, with its graph; as it is without one."""
-    found = value if unit is None else value / of_unit(1.0, unit._replace(zero=None))
-    return found - float(unit.zero) if unit is not None and unit.zero else found
+    if unit is None or not unit.symbols:
+        return value
+    factors = [float(one.factor) for one in unit.entries] if unit.entries else float(unit.factor)
+    number = bare(value) if factors == 1.0 else bare(value) / (np.array(factors) if unit.entries else factors)
+    return number - float(unit.zero) if unit.zero else number
 
 
 def slopes(y: Tensor, xs: Sequence[Tensor]) -> Unit:
     """The unit of the derivative of y by some values: of y, over that of each."""
-    unit, *units = [one or ONE for one in infer([x.node for x in (y, *xs)])]
+    unit, *units = infer([x.node for x in (y, *xs)])
     return over(unit, units)
 
 
@@ -330,7 +315,7 @@ def over(unit: Unit, units: Sequence[Unit]) -> Unit:
 def note_gradients(root: Node, targets: Iterable[Node], fresh: bool) -> None:
     """Remember the units of gradients that are added to leaves. Raises AgradError where another has another unit."""
     targets, log = list(targets), current().undo_log
-    unit, *units = [one or ONE for one in infer([root, *targets])]
+    unit, *units = infer([root, *targets])
     for node, below in zip(targets, units, strict=True):
         found, before = over(unit, [below]), node.grad_unit
         has_more = not fresh and node.grad is not None and node.grad.value is not None
@@ -353,3 +338,48 @@ def keep(node: Node, alias: Node, is_difference: bool = False) -> None:
     is_number = work.is_known(work.known[node]) and any(leaf.unit for leaf in alive(roots_of(node)))
     if found.symbols or found.zero is not None or is_number:
         alias.recorded, alias.unit = True, found
+
+
+class Scale:
+    """The unit of numbers along an axis, or in a column: as it is given, or else that of the first value."""
+
+    def __init__(self, unit: Unit | None = None) -> None:
+        self.unit = unit  # None as long as there is no value, or only such as 0, which have any
+
+    def text(self, *below: Scale) -> str:
+        """The unit, or that of a derivative by what is in others; empty for none."""
+        return over(self.unit or ONE, [one.unit or ONE for one in below]).text
+
+    def named(self, name: str, *below: Scale) -> str:
+        """A name with the unit, as it stands at an axis or above a column."""
+        unit = self.text(*below)
+        return f"{name} ({unit})" if unit else name
+
+    def told(self, number: float, precision: int | None = None, *below: Scale) -> str:
+        """A number with the unit, in a text."""
+        return f"{format_number(number, precision)} {self.text(*below)}".rstrip()
+
+    def numbers(self, value: Any) -> Any:
+        """A value as numbers of the unit, with its graph. Raises AgradError of kind `unit` for one of another."""
+        if not Units.exist or not isinstance(value, Tensor | float):
+            return value
+        work = Inference()
+        found = work.quantity(value)
+        if found.entries:
+            message, fixes = "values in different units have no common unit", [Hint("plot t, y[:, 0]")]
+            raise AgradError("unit", message, fixes=fixes)
+        if self.unit is None:
+            self.unit = (unit_of(value, work) or ONE) if work.is_known(found) else None
+        else:
+            work.agree(Quantity(self.unit.dim, None, {}), found, "{} and {} have no common unit")
+        return over_unit(value, self.unit) if isinstance(value, Tensor) else value
+
+    def of(self, number: Any, name: str | None = None) -> Any:
+        """A number of the unit as a value, with its graph, and with a name in messages."""
+        if not Units.exist:
+            return number
+        unit, number = self.unit or ONE, bare(number if isinstance(number, Tensor) else tensor(number))
+        number = number + float(unit.zero) if unit.zero else number
+        value = number if unit.factor == 1 else bare(number * float(unit.factor))
+        value.node.recorded, value.node.unit, value.node.name = True, unit, name
+        return value

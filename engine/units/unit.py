@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -23,7 +24,10 @@ DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _WORD = r"°?[A-Za-z_µμΩ\u2126Åö]+|°"
 # The power of a unit: `^2`, `**-1`, `^(1/3)`, `²`.
 POWER = r"(?:(?:\^|\*\*)(-?\d+(?![\w.])|\(-?\d+(?:/\d+)?\))|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))"
-_FACTOR = pattern(rf"({_WORD}){POWER}?")
+_FACTOR, _JOINT = rf"(?:{_WORD})(?:{POWER})?", "[·*⋅ ]"
+_PRODUCT = rf"{_FACTOR}(?:{_JOINT}{_FACTOR})*"
+_WHOLE = pattern(rf"(?:1(?=/)|{_PRODUCT})(?:/(?:{_FACTOR}|\({_PRODUCT}\)))*")
+_PART = pattern(rf"/\(|[/)]|({_WORD}){POWER}?")
 _MOST_BITS = 10_000  # of a power of a factor
 _NUMBER = pattern(r"(pi|\d[\d.]*(?:e-?\d+)?)(?:/(pi|\d[\d.]*)(?![\w.]))?\s*")
 
@@ -76,6 +80,9 @@ class Unit(NamedTuple):
         return next((short for short in shorter if self.to_si(short) == number), exact)
 
 
+ONE = Unit({}, Fraction(1), {})
+
+
 def _rounded(exact: Fraction) -> float:
     try:
         return float(exact)
@@ -107,16 +114,17 @@ def times(*terms: tuple[Powers, Fraction | int]) -> dict[str, Fraction]:
 
 
 @cache
-def _rows() -> dict[str, tuple[str, str, bool]]:
-    """By each name: its definition, the prefixes that it takes, and whether these are words."""
+def _rows() -> dict[str, tuple[str, str, bool, str]]:
+    """By each name: its definition, the prefixes that it takes, whether these are words, and the word for a symbol."""
     found = {}
     for line in TABLE.splitlines():
         names, _, definition = line.partition(" = ")
         symbols, _, long = names.partition(";")
         for name in [*symbols.split(), *long.split()]:
-            bare, prefixes, is_word = name.rstrip("*+-"), name[len(name.rstrip("*+-")) :], name in long.split()
+            bare, is_word = name.rstrip("*+-"), name in long.split()
+            word = long.split()[0].rstrip("*+-") if long and not is_word else ""
             for spelling in (bare, bare + "s") if is_word else (bare,):
-                found[spelling] = definition, prefixes, is_word
+                found[spelling] = definition, name[len(bare) :], is_word, word
     return found
 
 
@@ -129,7 +137,7 @@ def offered() -> Iterator[str]:
     """What completion offers: the names without plurals, and the symbols with prefixes from p to G."""
     known = dict.fromkeys(names())
     yield from [name for name in known if name[-1] != "s" or name[:-1] not in known]
-    symbols = [name for name, (_, allowed, is_word) in _rows().items() if allowed and not is_word]
+    symbols = [name for name, (_, allowed, is_word, _) in _rows().items() if allowed and not is_word]
     yield from [both for prefix in "pnµmkMG" for name in symbols if _known(both := prefix + name) is not None]
 
 
@@ -150,11 +158,7 @@ def described(text: str) -> str:
 
 def word(name: str) -> str:
     """The word for a symbol, `metre` for `m`; empty if there is none."""
-    for line in TABLE.splitlines():
-        symbols, _, long = line.partition(" = ")[0].partition(";")
-        if long and name in [one.rstrip("*+-") for one in symbols.split()]:
-            return long.split()[0].rstrip("*+-")
-    return ""
+    return _rows()[name][3] if name in _rows() else ""
 
 
 def near(name: str) -> list[str]:
@@ -183,7 +187,7 @@ def _known(name: str) -> Unit | None:
         return _defined(name)
     for prefix, scale in PREFIXES.items():
         of_words = len(prefix) > 2
-        _, allowed, is_word = _rows().get(name.removeprefix(prefix), ("", "", of_words))
+        _, allowed, is_word, _ = _rows().get(name.removeprefix(prefix), ("", "", of_words, ""))
         fits = allowed == "*" or allowed == ("+" if scale > 1 else "-")
         if name.startswith(prefix) and fits and is_word is of_words:
             found = _defined(name.removeprefix(prefix))
@@ -192,7 +196,7 @@ def _known(name: str) -> Unit | None:
 
 
 def _defined(name: str) -> Unit:
-    definition, _, _ = _rows()[name]
+    definition = _rows()[name][0]
     symbols = {name: Fraction(1)}
     if definition.startswith("["):
         return Unit(symbols, Fraction(1), {definition[1:-1]: Fraction(1)})
@@ -207,8 +211,16 @@ def _defined(name: str) -> Unit:
 
 def read(text: str) -> Unit:
     """The unit that a text says: `km/h`, `J/(kg·K)`, `N m`, `1/s`. Raises AgradError of kind `unit`."""
-    parts = list(_parts(text.strip()))
-    units = [(_one(name), power) for name, power in parts]
+    found = _WHOLE.match(text := text.strip())
+    end = found.end() if found else 0
+    if "/" in text[:end] and text[end : end + 1] in {*"·*⋅ "}:
+        above, _, below = text.partition("/")
+        fix = f"{above}/({below.replace(text[end], '·').replace('/', '·')})"
+        raise AgradError("unit", f"what is below the line of `{text}` is not clear", fixes=[Hint(fix)])
+    if not end or end < len(text):
+        is_open = text.count("(") > text.count(")")
+        raise AgradError("unit", f"`{text}` is not a unit{': a bracket is open' * is_open}")
+    units = [(_one(one[1]), -power_of(one) if is_below else power_of(one)) for one, is_below in factors(text)]
     if len(units) == 1 and units[0][1] == 1:
         return units[0][0]
     factor = in_range(text, (_raised(unit.factor, power) for unit, power in units))
@@ -259,38 +271,18 @@ def in_range(text: str, factors: Iterable[Fraction]) -> Fraction:
     raise AgradError("unit", f"in SI units, {text} is beyond the range of float64")
 
 
-def _parts(text: str) -> Iterator[tuple[str, Fraction]]:
-    """The names with their powers."""
-    place, sign, grouped = 0, 1, False
-    if text.startswith("1/"):
-        place, sign = 2, -1
-    while place < len(text):
-        if text[place] == "(" and sign < 0 and not grouped:
-            place, grouped = place + 1, True
-        found = _FACTOR.match(text, place)
-        if found is None:
-            raise AgradError("unit", f"`{text}` is not a unit")
-        yield found[1], sign * power_of(found)
-        place = found.end()
-        if grouped and text[place : place + 1] == ")":
-            place, grouped = place + 1, False
-        if place == len(text):
-            break
-        joint = text[place]
-        if joint not in "·*/⋅ " or (grouped and joint == "/"):
-            raise AgradError("unit", f"`{text}` is not a unit")
-        if sign < 0 and joint != "/" and not grouped:
-            above, _, below = text.partition("/")
-            fix = f"{above}/({below.replace(joint, '·').replace('/', '·')})"
-            raise AgradError("unit", f"what is below the line of `{text}` is not clear", fixes=[Hint(fix)])
-        if place + 1 == len(text):
-            raise AgradError("unit", f"`{text}` is not a unit")
-        sign, place = (-1 if joint == "/" or grouped else 1), place + 1
-    if grouped:
-        raise AgradError("unit", f"`{text}` is not a unit: a bracket is open")
+def factors(text: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """The names in a unit, each as a match with its power, and whether it is below the line."""
+    is_below = is_group = False
+    for found in _PART.finditer(text):
+        if found[1]:
+            yield found, is_below
+            is_below = is_group
+        else:
+            is_below, is_group = found[0] != ")", found[0] == "/("
 
 
-def power_of(found: Any) -> Fraction:
+def power_of(found: re.Match[str]) -> Fraction:
     """The power in a match whose second and third groups are those of `POWER`; 1 for none."""
     return Fraction((found[2] or "1").strip("()") if not found[3] else found[3].translate(DIGITS))
 

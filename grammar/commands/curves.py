@@ -15,10 +15,9 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.solvers.function import argument_names
 from agrad.engine.ops.solvers.functions import study_of, zeros_of
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.grammar.commands.operands import EXPRESSION, VALUE
-from agrad.grammar.commands.plot.command import DRAWN, ends, functions, path_of, show, studied
-from agrad.grammar.commands.plot.measured import in_numbers
+from agrad.grammar.commands.plot.command import DRAWN, ends, functions, in_numbers, path_of, show, studied
 from agrad.grammar.commands.plot.sampling import aside, number_in
 from agrad.grammar.commands.registry import Call, Session, command
 from agrad.grammar.results import Printed, Shown, Studied

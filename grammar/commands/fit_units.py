@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.graph import Units
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.program.trace import traced
-from agrad.engine.units.function import Function
-from agrad.engine.units.infer import Quantity
-from agrad.engine.units.quantity import ONE, scaled, unit_of
-from agrad.engine.units.scale import Scale
-from agrad.engine.units.unit import Powers, Unit, named, si, times, without_zero
+from agrad.engine.program.trace import infer_units, traced
+from agrad.engine.units.infer import Function, Quantity
+from agrad.engine.units.quantity import Scale, scaled, unit_of
+from agrad.engine.units.unit import ONE, Powers, Unit, named, si, times, without_zero
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.session.rowwise import Rowwise
@@ -45,8 +42,6 @@ class Scales(NamedTuple):
 
     def entered(self, xs: Sequence[Any]) -> list[Any]:
         """The parameters of a model, with units, of their numbers."""
-        if self.known is None:
-            return [*xs]
         return [Scale(unit).of(x) for x, unit in zip(xs, self.parameters, strict=True)]
 
     def alike(self, x: Any, value: Any) -> Any:
@@ -85,7 +80,7 @@ class Given(NamedTuple):
     @classmethod
     def read(cls, said: str, text: str, changed: Callable[[str], str], value: Any = None) -> Given:
         """A number in a text, which may have been read. Raises AgradError."""
-        value = Rowwise(True).evaluate(text, is_given=True) if value is None else value
+        value = Rowwise().evaluate(text, is_given=True) if value is None else value
         number_of("fit", said.partition(" ")[0], value, True)
         return cls(said, as_array(value), parse_expression(Source("expression", text)), changed)
 
@@ -114,16 +109,9 @@ def scales_of(
     if not Units.exist:
         return Scales([None] * len(starts), [None] * len(models))
     known, examples = Function(*[[] for _ in starts]), [1.0 if x is None else x for x in starts.values()]
-
-    def called(model: Callable[..., Any], *xs: Any) -> Any:
-        with known.given(xs):
-            value = model(*xs)
-        known.infer(value)
-        return value
-
     for model, y in zip(models, measured, strict=True):
-        with traced(partial(called, model), examples, names=[*starts], has_units=True):
-            required(known, known.result, y)
+        infer_units(known, model, examples, [*starts])
+        required(known, known.result, y)
     for name, of in zip(starts, known.arguments, strict=True):
         for one in given[name]:
             required(known, of, one)

@@ -62,7 +62,8 @@ class LastFit(NamedTuple):
 
     def at(self, count: int, **others: Any) -> Any:
         """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
-        return as_array(self.model(*self.parameters, **{**self.used, **others})) + np.zeros(count)
+        value = over_unit(as_array(self.model(*self.parameters, **{**self.used, **others})), self.unit)
+        return value + np.zeros(count)
 
 
 def _set_of(model: Closure, name: str, y: Array) -> LastFit:

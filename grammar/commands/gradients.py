@@ -16,7 +16,6 @@ from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.text import printable
-from agrad.engine.values import Value
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, FILE, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span, suggest
@@ -239,7 +238,7 @@ def _check(session: Session, call: Call) -> None:
 
 
 def check(
-    session: Session, expression: ast.Expr, leaves: Sequence[Tensor] = (), claims: Sequence[Value | None] | None = None
+    session: Session, expression: ast.Expr, leaves: Sequence[Tensor] = (), claims: Sequence[Tensor | None] | None = None
 ) -> None:
     """Emit the derivatives of an expression beside finite differences: by the leaves given, or all that it reads.
 
@@ -263,7 +262,7 @@ def check(
         raise _disagreement(report, expression)
 
 
-def claimed_value(session: Session, text: str, leaf: Tensor) -> Value:
+def claimed_value(session: Session, text: str, leaf: Tensor) -> Tensor:
     """The value of an expression that is claimed to be the derivative by a leaf. Raises AgradError."""
     return autodiff.gradcheck.claimed(session.evaluate(text), leaf)
 
@@ -361,7 +360,7 @@ def _budget(session: Session, call: Call) -> None:
     _show_budget(session, call, found, form)
     if curves and form == "text" and "to" not in options:
         drawn = [Curve(name, x, y, style) for (name, x, y), style in zip(curves, LINES, strict=False)]
-        session.emit(Plot(tuple(drawn), f"{found.name} ({found.unit.strip()})" if found.unit else found.name))
+        session.emit(Plot(tuple(drawn), f"{found.name} ({found.unit})" if found.unit else found.name))
 
 
 def _each(call: Call, values: list[Any]) -> tuple[list[Any], list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from agrad.engine import units
 from agrad.engine.autodiff.uncertainty import follow, sources
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.graph import Units, collect
+from agrad.engine.core.graph import collect
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
@@ -214,8 +214,8 @@ def _descend(session: Session, call: Call) -> None:
     if not until > 0:
         raise call.wrong("domain", f"{word}: until is a positive number")
     ends = call.options.get("in", (-inf, inf))
-    if "in" in call.options and Units.exist:
-        units.quantity.alike([*leaves, *ends])
+    if "in" in call.options:
+        units.common([*leaves, *ends])
     low, high = (number_of(word, "an end of the interval", end, of_unit=True) for end in ends)
     if not low < high:
         raise call.wrong("domain", f"{word}: the interval ends before it begins")
@@ -235,7 +235,7 @@ def _descend(session: Session, call: Call) -> None:
         shown = leaf.detach() if leaf.node.uncertainty is None else leaf
         session.emit(Printed(f"{name} = {text_of(shown, session.settings)}"))
     account = _account("slope", found.residual, 1e-10, found.iterations)
-    value, unit = units.quantity.shown(units.quantity.like(sign * found.value, loss))
+    value, _, unit = units.shown(units.quantity.like(sign * found.value, loss))
     session.emit(Printed(f"{what} {format_number(value)} {unit}".rstrip() + f", {account}"))
 
 

@@ -493,8 +493,8 @@ class Machine:
         if is_object(container):
             return bool(self.of_python(operator.contains, container, value))
         if isinstance(container, Tensor) and container.shape:
-            if Units.exist and isinstance(value, float | Tensor):
-                units.quantity.alike([container, value])
+            if isinstance(value, float | Tensor):
+                units.common([container, value])
             return truth(FUNCTIONS["any"].call(OPS["equal"].call(container, value)))
         return any(self.are_equal(value, entry) for entry in iterate(container))
 
@@ -508,7 +508,7 @@ class Machine:
             if any(shapes):
                 raise operations.entry_by_entry()
             if Units.exist and any(isinstance(x, Tensor) for x in (left, right)):
-                units.quantity.alike([left, right])
+                units.common([left, right])
                 return truth(OPS["equal"].call(left, right))
             return bool(plain(left) == plain(right))
         if isinstance(left, List | tuple) and type(left) is type(right):
@@ -1035,8 +1035,8 @@ class Machine:
                 is_so = truth(self.operated(symbol, left, more[0], span))
             else:
                 tolerance = operations.tolerance(left, more[1]) if kind == "+-" else None
-                if Units.exist and all(isinstance(side, float | Tensor) for side in (left, more[0])):
-                    units.quantity.alike([left, more[0]])
+                if all(isinstance(side, float | Tensor) for side in (left, more[0])):
+                    units.common([left, more[0]])
                 is_so, told = operations.holds(symbol, left, more[0], tolerance), []
             if not is_so:
                 lines = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
@@ -1147,8 +1147,7 @@ def _answer(value: Any) -> Any:
         return value
     if uncertainty_of(value) is None:
         made = tensor(value.value)
-        if Units.exist:
-            units.quantity.keep(value.node, made.node)
+        units.keep(value.node, made.node)
         return made
     return value if value.node.op is not None else FUNCTIONS["clone"].call(value)
 

@@ -11,7 +11,7 @@ from agrad.engine import autodiff, ops, units
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.reverse import register_hook
 from agrad.engine.core.arguments import axis_of
-from agrad.engine.core.graph import Node, Units, sharers
+from agrad.engine.core.graph import Node, sharers
 from agrad.engine.core.guards import number
 from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
@@ -43,8 +43,7 @@ def _u(x: Tensor) -> Any:
         raise AgradError("grad", message, notes=["no_grad, detach(), .data and .grad give plain numbers"])
     found = autodiff.uncertainty.uncertainty(x)
     made = tensor(spread(0.0, x.shape) if found is None else found)
-    if Units.exist:
-        units.quantity.keep(x.node, made.node, is_difference=True)
+    units.keep(x.node, made.node, is_difference=True)
     return made
 
 

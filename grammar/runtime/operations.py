@@ -14,7 +14,7 @@ from agrad.engine import ops, units
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, Units
+from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -397,10 +397,8 @@ def entry_at(value: Any, index: Any) -> Any:
 def tolerance(of: Any, given: Any) -> float:
     """The tolerance of a comparison, which has the unit of what is compared. Raises AgradError."""
     found = as_tensor(given, "a tolerance")
-    if not Units.exist:
-        return found.item()
-    units.quantity.alike([as_tensor(as_array(of), "~="), found])
-    return found.detach()._number()
+    units.common([as_tensor(as_array(of), "~="), found])
+    return tensor(found.value).item()
 
 
 def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
@@ -412,8 +410,7 @@ def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
         raise AgradError("domain", f"a tolerance must be 0 or more, not {format_number(tolerance)}")
     a, b = (as_tensor(as_array(side), "~=") for side in (left, right))
     _check_shapes(a.shape, b.shape)
-    if Units.exist:
-        units.quantity.alike([a, b])
+    units.common([a, b])
     x, y = a.value, b.value
     if isinstance(x, float) and isinstance(y, float):
         return x == y or abs(x - y) <= (1e-9 * max(abs(x), abs(y)) if tolerance is None else tolerance)

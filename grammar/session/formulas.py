@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from agrad.engine import units
 from agrad.engine.autodiff.transforms import jvp
 from agrad.engine.compile.export.derive import derived, paths
 from agrad.engine.compile.export.formulas import Calculator, Language, Latex, written
@@ -15,10 +16,10 @@ from agrad.engine.core.graph import Units, collect
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Program
-from agrad.engine.program.trace import extract, plain, traced
+from agrad.engine.program.trace import extract, infer_units, plain
 from agrad.engine.units import quantity
-from agrad.engine.units.function import Function
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.infer import Function
+from agrad.engine.units.quantity import Scale
 from agrad.engine.units.unit import si
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.commands.registry import Session
@@ -294,26 +295,19 @@ def programs(
     `given`: a value for each argument, of which it has the shape and the unit; None for a number, which is in SI units
     if it has any. Raises AgradError of kind `unit` where it does not follow from the function which: `how` to say it.
     """
-    at: list[Value] = [plain(_POINT if x is None else quantity.shown(x)[0]) for x in given.values()]
+    at: list[Value] = [plain(_POINT if x is None else units.shown(x)[0]) for x in given.values()]
     if not Units.exist:
         return (paths(function, at, [*given], wrt), at), ""
-    known, values = Function(*[[] if x is None else as_array(x) for x in given.values()]), []
-
-    def called(*xs: Any) -> Any:
-        with known.given(xs):
-            value = as_array(function(*xs))
-        values.append(value if isinstance(value, Tensor) else tensor(value))
-        known.infer(values[0])
-        known.work.of(quantity.conditions(current().guard))
-        return values[0]
+    known = Function(*[[] if x is None else as_array(x) for x in given.values()])
 
     def numbers(*xs: Any) -> Any:
         found = as_array(function(*[axis.of(x) for axis, x in zip(axes, xs, strict=True)]))
         quantity.checked(quantity.conditions(current().guard), ())
         return quantity.bare(up.numbers(found))
 
-    with traced(called, [_POINT if x is None else plain(x) for x in given.values()], names=[*given], has_units=True):
-        found, work = [*known.arguments, known.result], known.work
+    examples = [_POINT if x is None else plain(x) for x in given.values()]
+    value = infer_units(known, lambda *xs: as_array(function(*xs)), examples, [*given])
+    found, work = [*known.arguments, known.result], known.work
     free = [name for name, of in zip(given, found, strict=False) if not work.is_known(of)]
     if free and any(work.solid(part) for one in found for part in one.apart):
         message = f"nothing says the unit of {listed(free)}"
@@ -322,8 +316,8 @@ def programs(
         work.equal(found[[*given].index(name)].dim, {})
     if any(work.solid(part) != work.solid(known.result.apart[0]) for part in known.result.apart):
         raise AgradError("unit", "the entries of the value are in different units", fixes=[Hint("export one of them")])
-    units = [quantity.unit_of(x) or si(work.solid(of)) for x, of in zip(given.values(), found, strict=False)]
-    axes, up = [Scale(unit) for unit in units], Scale(work.unit(values[0].node))
+    shown = [quantity.unit_of(x) or si(work.solid(of)) for x, of in zip(given.values(), found, strict=False)]
+    axes, up = [*map(Scale, shown)], Scale(quantity.unit_of(value, work))
     texts = [one.named(name) for name, one in zip(given, axes, strict=True)] + [up.named("value")]
     texts += [up.named(f"d/d{name}", axes[place]) for place, name in enumerate(given) if place in wrt]
     told = f"; numbers are {', '.join(texts)}" if any(one.text() for one in (up, *axes)) else ""

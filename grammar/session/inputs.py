@@ -207,11 +207,8 @@ def derive(session: Session, value: Any, leaves: Mapping[str, Tensor], request: 
         lambda: _derivatives(root, leaves, request), span, lambda result: next(waiting, lambda _: None)(result)
     )
     used = _used(root, leaves)
-    if Units.exist:
-        return _in_units(
-            Answer(value, request.kind, found, [name for name in leaves if name not in used]), root, leaves
-        )
-    return Answer(value, request.kind, found, [name for name in leaves if name not in used])
+    answer = Answer(value, request.kind, found, [name for name in leaves if name not in used])
+    return _in_units(answer, root, leaves) if Units.exist else answer
 
 
 def _in_units(answer: Answer, root: Tensor, leaves: Mapping[str, Tensor]) -> Answer:
@@ -219,9 +216,7 @@ def _in_units(answer: Answer, root: Tensor, leaves: Mapping[str, Tensor]) -> Ans
     found, texts = dict[tuple[str, ...], Value](), dict[tuple[str, ...], str]()
     for by, part in answer.derivatives.items():
         unit = units.quantity.slopes(root, [leaves[name] for name in by])
-        if answer.kind in ("jvp", "vjp") and (
-            unit.symbols or any(map(units.quantity.unit_of, [root, *leaves.values()]))
-        ):
+        if answer.kind in ("jvp", "vjp") and any([unit.symbols, *map(units.unit_of, [root, *leaves.values()])]):
             raise AgradError("unit", f"a {answer.kind} is of numbers without units", fixes=[Hint("--jacobian")])
         found[by], texts[by] = units.quantity.in_unit(part, unit), unit.text
     return Answer(answer.value, answer.kind, found, answer.unreached, texts if any(texts.values()) else {})

@@ -21,8 +21,7 @@ from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label, Note
 from agrad.engine.program.trace import gradients
-from agrad.engine.units.quantity import plain_only
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.elsewhere import SCHOOL
@@ -119,9 +118,9 @@ class Rowwise(Session):
 
     machine: RowMachine
 
-    def __init__(self, takes_units: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.machine, self.takes_units = RowMachine(self), takes_units
+        self.machine = RowMachine(self)
         self.measured = False  # whether columns have units
         self.scales: dict[str, Scale] = {}  # those of columns and constants
         self.result = Scale()
@@ -138,18 +137,12 @@ class Rowwise(Session):
         self._use(expression)
 
     def _parsed(self, name: str, text: str) -> Any:
-        """The tree of an expression, in which names behind numbers are those of columns where rows have no units."""
+        """The tree of an expression."""
         tree = self._read(parse_expression, Source(name, text))
         uncertain = [one for one in nodes(tree) if isinstance(one, Binary) and one.op[0] == "±"]
         if uncertain:
             raise AgradError("type", _CERTAIN, labels=[Label(uncertain[0].span)])
-        if self.takes_units:
-            return tree
-        written = [one for one in nodes(tree) if isinstance(one, Quantity | Conversion)]
-        for one in written:
-            if isinstance(one, Conversion) or "°" in one.unit:
-                raise AgradError("unit", "the rows of a table are numbers without units", labels=[Label(one.span)])
-        return units.bound(tree, {name for one in written for name in units.names_in(one.unit)})
+        return tree
 
     def is_measured(self, known: Collection[str]) -> bool:
         """Whether a unit is in the expression, or in what is given; names of columns behind numbers are none."""
@@ -193,7 +186,7 @@ class Rowwise(Session):
             if len(node.arguments) != 1 or node.keywords:
                 message = f"{text}: of a whole column, {node.function.id} has one argument"
                 raise AgradError("arity", message, labels=[Label(node.span)])
-            inner = Rowwise(self.takes_units)
+            inner = Rowwise()
             inner.read(node.arguments[0].span.text)
             inside: dict[str, tuple[str, Rowwise]] = {}
             inner.whole_columns(functions, inside)
@@ -215,8 +208,6 @@ class Rowwise(Session):
         number = scale.numbers(value)
         if scale.text():
             self.scales[name] = scale
-            if not self.takes_units:
-                plain_only([value], "a row")
             number = number if number.shape else number.item()
         if isinstance(number, float):
             self.numbers[name] = number

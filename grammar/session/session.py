@@ -33,7 +33,7 @@ from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.text import printable
-from agrad.engine.values import Value, np
+from agrad.engine.values import np
 from agrad.grammar import run, runtime, syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
@@ -299,7 +299,7 @@ class Session:
         of_second_order(value, expression.span, lambda note: emit(Noted(note)))
         return value
 
-    def check(self, text: str, leaves: Sequence[Tensor], claims: Sequence[Value | None], emit: Emit) -> None:
+    def check(self, text: str, leaves: Sequence[Tensor], claims: Sequence[Tensor | None], emit: Emit) -> None:
         """Compare the derivatives of an expression by some leaves with differences, as the command does."""
         expression = self._read(parse_expression, Source("expression", text))
         check = agrad.grammar.commands.gradients.check

@@ -457,10 +457,7 @@ def replaced(tree: Any, change: Callable[[Any], Any]) -> Any:
 
     What stays is the same object, with other nodes inside; what has been made is not searched.
     """
-    made = change(tree)
-    if made is not None:
-        return made
-    waiting = [tree]
+    waiting = list[Node]()
 
     def part(found: Any) -> Any:
         if isinstance(found, tuple):  # of nodes, or of pairs with nodes: no deeper than the grammar says
@@ -472,11 +469,12 @@ def replaced(tree: Any, change: Callable[[Any], Any]) -> Any:
             waiting.append(found)
         return found if made is None else made
 
+    whole = part(tree)
     while waiting:
         node = waiting.pop()
         for field in type(node).fields:
             setattr(node, field, part(getattr(node, field)))
-    return tree
+    return whole
 
 
 # What trees say of names: which are read, which are bound, and which may be read before they are.

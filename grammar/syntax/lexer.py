@@ -415,7 +415,7 @@ class _Scanner:
             yield Token("QUIT", "quit", start, end)  # unless something follows, in which case it is a name
             return
         yield self.token(kind, end)
-        if kind == "CONVERT" and (form := re.compile(_FORM).match(self.text, end)) and not self.unit_follows(end):
+        if kind == "CONVERT" and (form := re.compile(_FORM).match(self.text, end)) and self.end_of_unit(end) == end:
             yield self.token("FORM", form.end())
         if starting and kind != "NAME":
             yield from self.command(word)
@@ -453,18 +453,14 @@ class _Scanner:
             return False
         form = re.compile(_FORM).match(self.text, end)
         known = form is not None and (word not in self.options and self.ruling != "for")
-        return known or self.unit_follows(end)
-
-    def unit_follows(self, end: int) -> bool:
-        """Whether a unit begins here."""
-        found = re.match(_MAY_BE_UNIT, self.text[end : end + 20]) is not None
-        return found and self.end_of_unit(end) > end
+        return known or self.end_of_unit(end) > end
 
     def end_of_unit(self, start: int) -> int:
-        """The place behind the unit that begins at a place, which no option is."""
+        """The place behind the unit that begins at a place, which no option is; that place if there is none."""
+        if not re.match(_MAY_BE_UNIT, self.text[start : start + 20]):
+            return start
         reserved = {*keywords.RESERVED, *self.options}
-        end: int = syntax.units.end_of_unit(self.text, start, reserved, self.own)
-        return end
+        return int(syntax.units.end_of_unit(self.text, start, reserved, self.own))
 
     def takes_in(self) -> bool:
         """Whether `in` belongs to a `for`, or gives a range; else it tests whether a value is in another."""
@@ -681,16 +677,15 @@ class _Scanner:
 
     def unit(self) -> Token | None:
         """The unit that begins here, if there is one."""
-        if not re.match(_MAY_BE_UNIT, self.text[self.position : self.position + 20]) or self.postfixed:
+        end = self.position if self.postfixed else self.end_of_unit(self.position)
+        if end == self.position:
             return None
         raised = re.search(_RAISED, self.text[max(0, self.position - 40) : self.position])
-        if raised is not None and syntax.implied.is_function(raised[1]):  # `sin⁻¹ t`
-            return None
-        end = self.end_of_unit(self.position)
         is_inch = self.text[self.position : end].strip() == "in"
         if is_inch and self.inside and re.match(r"[ \t]*(?:#|\r?\n)", self.text[end : end + 80]):
             return None  # what it may be in follows on the next line
-        return self.token("MEASURE", end) if end > self.position else None
+        is_of_function = raised is not None and syntax.implied.is_function(raised[1])  # `sin⁻¹ t`
+        return None if is_of_function else self.token("MEASURE", end)
 
     # Brackets and signs
 

@@ -51,44 +51,29 @@ def _group(text: str, start: int, reserved: Collection[str], own: Collection[str
     return end + 1 if text[end : end + 1] == ")" else 0
 
 
-_PART = re.compile(rf"/\(|[/)]|{_WORD}{unit.POWER}?")
-
-
 def names_in(text: str) -> list[str]:
     """The names in a unit, in order."""
-    return [found[1] for found in _PART.finditer(text) if found[1]]
+    return [found[1] for found, _ in unit.factors(text)]
 
 
 def product(node: ast.Quantity) -> ast.Expr:
     """`3 m/s^2` where m is the name of a value: `3*m/s^2`."""
-    made, divides, grouped = node.value, False, False
-    source, start = node.span.source, node.span.end - len(node.unit)
-    for found in _PART.finditer(node.unit):
-        if not found[1]:
-            divides, grouped = found[0] != ")", found[0] == "/("
-            continue
+    made, source, start = node.value, node.span.source, node.span.end - len(node.unit)
+    for found, is_below in unit.factors(node.unit):
         span = Span(source, start + found.start(1), start + found.end(1))
         one: ast.Expr = ast.Name(found[1], span=span)
         if (power := unit.power_of(found)) != 1:
             one = ast.Binary("**", one, ast.Number(float(power), span=span), None, span=span)
         whole = Span(source, node.span.start, span.end)
-        made = ast.Binary("/" if divides else "*", made, one, None, span=whole)
-        divides = grouped
+        made = ast.Binary("/" if is_below else "*", made, one, None, span=whole)
     return made
 
 
 def bound(tree: ast.Node, names: Collection[str]) -> Any:
     """A tree in which some names have values, so that these are no units."""
 
-    def seen(part: Any) -> Any:
-        if isinstance(part, tuple):
-            return tuple(map(seen, part))
+    def seen(part: Any) -> ast.Expr | None:
         is_product = isinstance(part, ast.Quantity) and not part.sure and names_in(part.unit)[0] in names
-        return product(part) if is_product else part
+        return product(part) if is_product else None
 
-    for node in list(ast.nodes(tree)):
-        for field in type(node).fields:
-            before = getattr(node, field)
-            if (after := seen(before)) is not before and isinstance(before, tuple | ast.Quantity):
-                setattr(node, field, after)
-    return seen(tree)
+    return ast.replaced(tree, seen)

@@ -136,7 +136,7 @@ def units_of(found: Fit) -> dict[str, Any]:
     """The units of the statistics and of the columns of `of_points` that have any."""
     if not Units.exist or found.within.is_mixed:
         return {}
-    one = units.quantity.ONE
+    one = units.unit.ONE
     y = found.within.measured or one
     of = {f"d{name}_dy": units.quantity.over(x or one, [y]) for name, x in zip(found.names, found.units, strict=True)}
     of |= dict.fromkeys(["s", "predicted", "residual"], y)

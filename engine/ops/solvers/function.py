@@ -40,7 +40,7 @@ def function_of(
 ) -> tuple[Body, Any, Shape]:
     """A function of several values as one of a vector of their entries; what it uses; the shape of its result.
 
-    `known`: the units of its arguments, a `units.function.Function`; without it there must be none.
+    `known`: the units of its arguments, a `units.infer.Function`; without it there must be none.
 
     Raises AgradError as `closed_over` does, of kind `type` where the result is no number or array, and of kind `shape`
     where it has not as many entries as the shape that is `wanted`.

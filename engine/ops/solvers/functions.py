@@ -85,7 +85,7 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
 def _units(*given: Any) -> Any:
     """The units of a function, where there are any; of each argument, its value, or a list of some."""
     every = [[*map(operand, x)] if isinstance(x, list) else operand(x) for x in given] if Units.exist else []
-    return units.function.Function(*every) if Units.exist else None
+    return units.infer.Function(*every) if Units.exist else None
 
 
 def zeros_of(f: Any, ends: Sequence[Any] = ()) -> tuple[list[Any], Any]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,12 +16,10 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.inspect.budget import coverage_factor, joint
 from agrad.engine.ops.solvers.functions import study_of
 from agrad.engine.text import printable
-from agrad.engine.units.quantity import in_unit, of_unit, scaled, unit_of
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale, in_unit, of_unit, unit_of
 from agrad.engine.values import Array, format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
-from agrad.grammar.commands.plot.measured import in_numbers
 from agrad.grammar.commands.plot.sampling import Shape, Track, aside, number_in, ordered
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command, wrong
 from agrad.grammar.diagnostics import Span
@@ -234,6 +233,23 @@ def _shape(call: Call) -> Any:
     if not chosen:
         return Shape(log, True, not (several or log[1]))
     return Shape(log, chosen != ["derivative"], chosen != ["value"], chosen == ["twin"])
+
+
+def in_numbers(call: Call, *ranges: Sequence[str]) -> tuple[Call, list[Scale], Scale]:
+    """A command over ranges as one of plain numbers, with the units of each range, and that of the functions."""
+    axes, up, options = [Scale() for _ in ranges], Scale(), dict(call.options)
+    for axis, words in zip(axes, ranges, strict=True):
+        for word in [*words, *words]:  # where a range begins at 0, its end tells the unit
+            options[word] = axis.numbers(as_array(call.options[word]))
+
+    def run(called: Closure, *xs: Any) -> Any:
+        return up.numbers(as_array(called(*[axis.of(x) for axis, x in zip(axes, xs, strict=True)])))
+
+    def measured(one: Any) -> Any:
+        is_function = isinstance(one, Closure)
+        return Closure(one.definition, one.defaults, one.machine, one.around, partial(run, one)) if is_function else one
+
+    return Call(call.node, [*map(measured, call.values)], options, call.names, call.span), axes, up
 
 
 def ends(call: Call, start: str, end: str, axis: Scale, log: bool = False) -> tuple[float, float]:
@@ -486,11 +502,11 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
 
 
 def _set(fit: LastFit, log: bool) -> Drawn:
-    value = scaled(fit.at(len(fit.y)).value, fit.unit)
+    value = fit.at(len(fit.y)).value
     used = {name: as_array(one) for name, one in fit.used.items()}
     vectors: dict[str, Any] = {name: x for name, x in used.items() if isinstance(x, Tensor) and x.shape == fit.y.shape}
     axis, along = next(iter(vectors.items())) if len(vectors) == 1 else ("index", tensor(np.arange(float(len(fit.y)))))
-    of, unit = (unit_of(along), fit.unit)
+    of = unit_of(along)
     x: Any = in_unit(along.value, of)
     order = np.argsort(x, kind="stable")
 
@@ -502,8 +518,8 @@ def _set(fit: LastFit, log: bool) -> Drawn:
         some, places = dense[::2], _places(x, log)
         if np.allclose(at(some).value, curve.value[::2], rtol=1e-9, atol=0):
             dense, curve = places, at(places)
-    half = coverage_factor(_COVERAGE, fit.dof) * scaled(np.asarray(uncertainty(curve)), unit)
+    half = coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
     u = () if fit.u is None else np.broadcast_to(fit.u, fit.y.shape).tolist()
-    texts = [f" ({one.text})" if one is not None else "" for one in (of, unit)]
-    made = scaled(curve.value, unit)
-    return Drawn(fit.name, fit.model.__name__, axis + texts[0], x, fit.y, u, fit.y - value, dense, made, half, texts[1])
+    at_x, at_y = (f" ({one.text})" if one is not None else "" for one in (of, fit.unit))
+    points = (x, fit.y, u, fit.y - value)
+    return Drawn(fit.name, fit.model.__name__, axis + at_x, *points, dense, curve.value, half, at_y)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.units.scale import Scale
+from agrad.engine.units.quantity import Scale
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
-from agrad.grammar.commands.plot.command import DRAWN, ends, path_of, show, whole
-from agrad.grammar.commands.plot.measured import in_numbers
+from agrad.grammar.commands.plot.command import DRAWN, ends, in_numbers, path_of, show, whole
 from agrad.grammar.commands.plot.sampling import Sampled, aside, number_in
 from agrad.grammar.commands.registry import Call, Session, command, wrong
 from agrad.grammar.results import LINES, Curve, Plot

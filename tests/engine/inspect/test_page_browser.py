@@ -10,7 +10,7 @@ import pytest
 from pages import shown_in, started
 from rows import divided, each
 
-from agrad.engine.units import quantity
+from agrad.engine import units
 from agrad.grammar.session.session import Session
 
 pytestmark = pytest.mark.long
@@ -269,9 +269,9 @@ def test_the_page_computes_with_units_what_the_engine_computes(expression, shown
         session.run(f"forward z with x={x!r} km/h, y={y!r} °C\nzero_grad\nbackward z retain", lambda result: None)
         values = [session.names["z"], *(session.names[name].grad for name in "xy")]
         for (number, unit), value in zip(here, values, strict=True):
-            there = quantity.shown(value)
-            assert unit == there[1]
-            assert number == pytest.approx(there[0], rel=1e-12, abs=1e-12)
+            there, _, of = units.shown(value)
+            assert unit == of
+            assert number == pytest.approx(there, rel=1e-12, abs=1e-12)
 
 
 def test_no_number_in_a_box_or_under_the_pointer_is_cut_inside(shown):

@@ -9,9 +9,10 @@ from answers import table
 from rows import each
 from sessions import said
 
+from agrad.engine import units
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.units import quantity
+from agrad.grammar.commands.gradients import claimed_value
 from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session
 
@@ -149,6 +150,28 @@ def test_a_budget_has_the_unit_of_each_number():
     assert shown[-1].axis == "v*v (m²/s²)"
     (text,) = run("g = 9.8(1) m/s^2; y = ode(lambda t, y: [y[1], -g], [2 m, 0], [0, 1] s)[1]; budget y, y[0]")
     assert text.splitlines()[0].split()[3:] == ["y[0]", "(m)", "y[1]", "(m/s)", "y[0]", "(m)"]
+    (text,) = run("v = 36(1) km/h; y = ode(lambda t, y: [y[1], 0 N/kg], [1 km, v], [0, 1] s)[1]; budget y")
+    assert [line.split()[:4] for line in text.splitlines()[1:3]] == [
+        ["y[0]", "(km)", "1.01000", "0.00028"],
+        ["y[1]", "(km/h)", "36.0", "1.0"],
+    ]
+
+
+@each("claim, told", [
+    ("5.555555555555555 kg m/s", ""),
+    ("20 kg km/h", ""),
+    ("20 kg m/s", "the derivative with respect to v does not match the claim"),
+    ("2", "the claim is a number, and the derivative a value in kg·m/s"),
+])  # fmt: skip
+def test_a_claimed_derivative_has_a_unit(claim, told):
+    session, message = Session(), ""
+    run("m = 2 kg; var v = 10 km/h", session)
+    v = session.names["v"]
+    try:
+        session.check("0.5*m*v^2", [v], [claimed_value(session, claim, v)], lambda result: None)
+    except AgradError as problem:
+        message = problem.message
+    assert message == told
 
 
 def test_a_graph_has_the_units_of_its_values():
@@ -344,7 +367,7 @@ def test_an_exported_function_computes_with_numbers_of_the_units_that_it_infers(
     given = [f"x{place}" for place in range(len(at))]
     run("; ".join([f"var {name} = {x}" for name, x in zip(given, at, strict=True)]), session)
     run(f"y = f({', '.join(given)}); " + "; ".join(f"d{x} = grad(y, {x})" for x in given), session)
-    found = [quantity.shown(session.names[name])[0] for name in ("y", *[f"d{x}" for x in given])]
+    found = [units.shown(session.names[name])[0] for name in ("y", *[f"d{x}" for x in given])]
     np.testing.assert_allclose([value, *slopes], found, rtol=1e-13)
 
 
