@@ -13,11 +13,12 @@ S.T = Y.T P inv(L.T) inv(U.T).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
 from agrad.engine.compile.llvm import stages
+from agrad.engine.compile.llvm.functions import WRITTEN
 from agrad.engine.compile.llvm.ir_builder import Code, counted, load, nested, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.stages import Kernel, View, strides_of
@@ -27,7 +28,6 @@ from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
 _NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
-_FAR = 1e17  # from which on e and e + 2 are the same
 _LENGTHS = ((24, 4), (64, 2), (2_000, 1))  # steps up to which so many vectors are computed side by side
 _SCALAR = 3  # what is said of a longer loop: LLVM's time to make vectors of it is quadratic
 
@@ -82,24 +82,6 @@ class _Reader:
         name = f"%g{len(self.code.lines)}"
         self.code.lines += entry(name, unit, base, offset, [(places[axis], x) for axis, x in enumerate(strides)])
         return name
-
-
-def _tanh(given: Sequence[Symbol]) -> Symbol:
-    """From e = exp(2|x|) - 1, which is infinite far out, as e/(e + 2)."""
-    (x,) = given
-    e = (2.0 * abs(x)).call("expm1")
-    found: Symbol = (e > _FAR).choose(1.0, e * (1.0 / (e + 2.0)))
-    return found.intrinsic("copysign", x)
-
-
-def _sech_squared(given: Sequence[Symbol]) -> Symbol:
-    """From the same: its derivative, which most loops with a tanh need as well."""
-    r = 1.0 / ((2.0 * abs(given[0])).call("expm1") + 2.0)
-    return 4.0 * r * (1.0 - r)
-
-
-# How a loop computes what has a function of the C library in common: for vectors, that takes most of the time.
-_TOGETHER = {"tanh": _tanh, "sech_squared": _sech_squared}
 
 
 class KernelCode(_Reader):
@@ -198,7 +180,7 @@ class KernelCode(_Reader):
             found[slot] = self.read(slot, view, self.strides.get(("read", slot), ()), places)
         for slot in kernel.steps:
             step, given = steps(slot), [found[x] for x in steps(slot).operands]
-            found[slot] = (_TOGETHER.get(step.op.name) or partial(lower, step.op, attrs=step.attrs))(given)
+            found[slot] = (WRITTEN.get(step.op.name) or partial(lower, step.op, attrs=step.attrs))(given)
         for slot in kernel.stores:
             self.store(found[slot], self.address(f"%store{slot}", "double", 0, self.strides["store", slot], places))
         for number, part in enumerate(kernel.joins):

@@ -27,6 +27,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
 from agrad.engine.compile.llvm import stages
+from agrad.engine.compile.llvm.functions import WRITTEN
 from agrad.engine.compile.llvm.ir_builder import of_step
 from agrad.engine.compile.paths import Paths, straight
 from agrad.engine.compile.symbols import UnwrittenError
@@ -64,6 +65,7 @@ class Schedule:
                 ready = [self._ready(x, space) for x, space in self._reads(slot)]
                 self.levels[slot] = max([lowest, *ready])
         self.kernels: dict[tuple[Shape, int], stages.Kernel] = {}
+        self.alike: dict[int, list[int]] = {}  # the steps of which most is computed with one, and itself
         self._fuse()
         staged = list(self._factorised(self._stages()))
         self.stages = [stage for _, stage in staged]
@@ -265,6 +267,11 @@ class Schedule:
                 space = self.program.shape(part.operand)
                 level = max(self._ready(part.operand, space), self.lowest[self.paths.at(slot)])
                 kernel(space, level, part.operand).joins.append(part)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for slot, step in enumerate(self.program.steps, self.program.first):
+            if step.op.name in WRITTEN and self.kinds[slot] == "kernel":
+                self.alike[slot] = groups.setdefault(step.operands, [])
+                self.alike[slot].append(slot)
         home: dict[int, stages.Kernel] = {}
         for key in sorted(wanted, key=lambda key: key[1]):
             for slot in wanted[key]:
@@ -282,11 +289,12 @@ class Schedule:
                 kernel.reads[x] = self.read(x, kernel.space)
                 stack.pop()
                 continue
-            before = home.get(x)
+            before = next((home[y] for y in self.alike.get(x, (x,)) if y in home), None)
             if before is not None and not self.paths.leads_to(*map(self._branch, (before.level, kernel.level))):
                 before = None
             if before is not None and before is not kernel and (x in self.stored or self.calls(self.step(x))):
-                if x not in before.stores:  # computed there, at some expense: it is kept
+                if x not in before.stores:  # computed there, at some expense, or most of it: it is kept
+                    before.steps[x] = None
                     before.stores.append(x)
                     self.stored.add(x)
                 kernel.reads[x] = stages.dense(x, kernel.space)

@@ -256,3 +256,12 @@ def test_tanh_and_its_slope_have_their_digits_in_loops():
     t = np.exp(-2.0 * np.abs(x))
     np.testing.assert_allclose(slope, 4.0 * t / (1.0 + t) ** 2, rtol=2e-15)
     assert (np.signbit(found) == np.signbit(x)).all()
+
+
+def test_tanh_and_its_slope_are_computed_in_one_loop():
+    """Also where the slope is wanted after a sum that needs tanh: it is stored, since most of it is there."""
+    loops = check(lambda x: ag.sum(ag.tanh(x) * ag.sum(ag.tanh(x) * x)), LONG, rtol=1e-13)
+    kernels = [stage for stage in loops.schedule.stages if isinstance(stage, Kernel)]
+    names = [{loops.schedule.step(slot).op.name for slot in kernel.steps} for kernel in kernels]
+    assert len(kernels) > 1 and [{"tanh", "sech_squared"} <= some for some in names].count(True) == 1
+    assert sum(not some.isdisjoint(("tanh", "sech_squared")) for some in names) == 1
