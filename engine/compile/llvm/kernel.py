@@ -13,6 +13,7 @@ S.T = Y.T P inv(L.T) inv(U.T).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -27,7 +28,6 @@ from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
-_NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
 _LENGTHS = ((24, 4), (64, 2), (2_000, 1))  # steps up to which so many vectors are computed side by side
 _SCALAR = 3  # what is said of a longer loop: LLVM's time to make vectors of it is quadratic
 
@@ -131,7 +131,9 @@ class KernelCode(_Reader):
         for name, slot in [*named, *[(f"%sum{one.slot}", one.slot) for one in kernel.sums]]:
             yield memory.array(slot, name) if memory.program.shape(slot) else memory.number(slot, name)
         for one in kernel.sums:
-            yield zeros(f"%sum{one.slot}", size_of(memory.program.shape(one.slot)))
+            count = size_of(memory.program.shape(one.slot))
+            first = f"i64 {count}, double {self._neutral(one)}"
+            yield f"  call void @fill(ptr %sum{one.slot}, {first})" if one.extreme else zeros(f"%sum{one.slot}", count)
 
     def _nest(self) -> Iterator[str]:
         row = ["  br label %row\nrow:", *self._chunks()]
@@ -157,21 +159,33 @@ class KernelCode(_Reader):
         places = {axis: f"%i{axis}" for axis in range(last)} | {last: "%j"}
         sums = [(one, self.code.argument(f"%a{one.slot}")) for one in self.inner_sums]
         found = self._entries(places)
-        phis = []
+        phis, ends = list[str](), list[tuple[stages.Sum, Symbol]]()
         for one, before_it in sums:
-            name = f"%b{one.slot}"
-            lines.append(f"  {name} = fadd reassoc double {before_it.text}, {found[one.operand].text}")
-            phis.append(f"  {before_it.text} = phi double [{_NOTHING}, %{before}], [{name}, %j.end]")
+            if one.extreme:
+                name = before_it.intrinsic(one.extreme, found[one.operand]).text
+            else:
+                name = self.code.write(f"fadd reassoc double {before_it.text}, {found[one.operand].text}")
+            ends.append((one, self.code.argument(name)))
+            phis.append(f"  {before_it.text} = phi double [{self._neutral(one)}, %{before}], [{name}, %j.end]")
         count = next((count for most, count in _LENGTHS if len(self.kernel.steps) <= most), _SCALAR)
         if not all(machine().vector_names(*one) for one in self.code.called.items()):
             count = _SCALAR  # there are no vectors of its calls, and LLVM would say so on stderr
         count = count if count == _SCALAR or self.axes[-1] >= 2 * count * machine().lanes else 1
         body, begin = [*lines], len(lines)
         yield from counted("j", before, end, body, first, phis=phis, told=f", !llvm.loop !{count}")
-        for one in self.inner_sums:
-            at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
-            self.store(self.loaded(at) + self.code.argument(f"%b{one.slot}"), at)
+        for one, total in ends:
+            self._add(one, total, places)
         yield from lines[begin:]
+
+    def _add(self, one: stages.Sum, value: Symbol, places: Mapping[int, str]) -> None:
+        """Add a number to a sum, or have the larger, or smaller, one there."""
+        at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
+        before = self.loaded(at)
+        self.store(before.intrinsic(one.extreme, value) if one.extreme else before + value, at)
+
+    def _neutral(self, one: stages.Sum) -> str:
+        """What, added to any number, leaves it as it is; a sum itself begins with 0."""
+        return self.code.literal({"maximum": -math.inf, "minimum": math.inf}.get(one.extreme, -0.0))
 
     def _entries(self, places: Mapping[int, str]) -> Mapping[int, Symbol]:
         """Write the steps for one entry."""
@@ -188,8 +202,7 @@ class KernelCode(_Reader):
             self.store(found[part.operand], self.address(f"%join{number}", "double", part.offset, strides, places))
         for one in kernel.sums:
             if one not in self.inner_sums:
-                at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
-                self.store(self.loaded(at) + found[one.operand], at)
+                self._add(one, found[one.operand], places)
         return found
 
 

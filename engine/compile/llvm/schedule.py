@@ -3,7 +3,7 @@
 A step is one of these kinds:
 
 kernel   an operation entry by entry, computed in a loop over its shape, the *space*
-sum      the sum of the entries of such a result, or of any array, over some axes
+sum      the sum of the entries of such a result, or of any array, over some axes; or the largest, or smallest
 number   an operation on numbers
 product  the product of two small matrices
 scatter  an operation that adds entries into zeros, several in one place
@@ -35,6 +35,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, np, size_of
 
+_EXTREMES = {"amax": "maximum", "amin": "minimum"}  # functions of LLVM, of which nan is the larger and the smaller
 _MOST, _PRODUCTS = 128, 2**18  # rows and columns, and products, of small matrices: larger ones take BLAS less time
 
 
@@ -80,11 +81,12 @@ class Schedule:
                 return "number"
             if shape and size_of(shape):
                 return "kernel"
-        if len(shapes) == 1 and step.op.sums is not None and shapes[0] and size_of(shapes[0]):
-            axes, divisor = step.op.sums(shapes[0], step.attrs)
+        extreme = _EXTREMES.get(step.op.name, "")
+        if len(shapes) == 1 and (extreme or step.op.sums is not None) and shapes[0] and size_of(shapes[0]):
+            axes, divisor = step.op.sums(shapes[0], step.attrs) if step.op.sums else (step.attrs["axis"], 1.0)
             kept = stages.strides_of(tuple([1 if axis in axes else length for axis, length in enumerate(shapes[0])]))
             strides = tuple([0 if axis in axes else stride for axis, stride in enumerate(kept)])
-            self.sums[slot] = stages.Sum(slot, step.operands[0], strides, 0, divisor)
+            self.sums[slot] = stages.Sum(slot, step.operands[0], strides, 0, divisor, extreme)
             return "sum"
         if slot in self.systems and step.op is OPS["solve"]:
             return "solve"
