@@ -13,11 +13,13 @@ S.T = Y.T P inv(L.T) inv(U.T).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from agrad.engine.compile.llvm import stages
+from agrad.engine.compile.llvm.functions import WRITTEN
 from agrad.engine.compile.llvm.ir_builder import Code, counted, load, nested, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.stages import Kernel, View, strides_of
@@ -26,8 +28,6 @@ from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
-_NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
-_FAR = 1e17  # from which on e and e + 2 are the same
 _LENGTHS = ((24, 4), (64, 2), (2_000, 1))  # steps up to which so many vectors are computed side by side
 _SCALAR = 3  # what is said of a longer loop: LLVM's time to make vectors of it is quadratic
 _UNMASKED = 20  # is added to what is said of a loop that needs no mask at its end
@@ -86,22 +86,7 @@ class _Reader:
         return name
 
 
-def _tanh(given: Sequence[Symbol]) -> Symbol:
-    """From e = exp(2|x|) - 1, which is infinite far out, as e/(e + 2)."""
-    (x,) = given
-    e = (2.0 * abs(x)).call("expm1")
-    found: Symbol = (e > _FAR).choose(1.0, e * (1.0 / (e + 2.0)))
-    return found.intrinsic("copysign", x)
-
-
-def _sech_squared(given: Sequence[Symbol]) -> Symbol:
-    """From the same: its derivative, which most loops with a tanh need as well."""
-    r = 1.0 / ((2.0 * abs(given[0])).call("expm1") + 2.0)
-    return 4.0 * r * (1.0 - r)
-
-
-# How a loop computes what has a function of the C library in common: for vectors, that takes most of the time.
-_TOGETHER = {"tanh": _tanh, "sech_squared": _sech_squared}
+_Body: TypeAlias = tuple[list[str], list[Symbol]]  # the lines of an entry, and what the sums are with it
 
 
 class KernelCode(_Reader):
@@ -151,7 +136,9 @@ class KernelCode(_Reader):
         for name, slot in [*named, *[(f"%sum{one.slot}", one.slot) for one in kernel.sums]]:
             yield memory.array(slot, name) if memory.program.shape(slot) else memory.number(slot, name)
         for one in kernel.sums:
-            yield zeros(f"%sum{one.slot}", size_of(memory.program.shape(one.slot)))
+            count = size_of(memory.program.shape(one.slot))
+            first = f"i64 {count}, double {self._neutral(one)}"
+            yield f"  call void @fill(ptr %sum{one.slot}, {first})" if one.extreme else zeros(f"%sum{one.slot}", count)
 
     def _nest(self) -> Iterator[str]:
         row = ["  br label %row\nrow:", *self._row()]
@@ -178,7 +165,7 @@ class KernelCode(_Reader):
             before = "first.done" if self.inner_sums and length - rest > CHUNK else "j.done"
             yield from self._loop("k", before, str(length - rest), str(length), self._body("k"), 1)
 
-    def _chunks(self, length: int, body: list[str], told: int) -> Iterator[str]:
+    def _chunks(self, length: int, body: _Body, told: int) -> Iterator[str]:
         if self.inner_sums and length > CHUNK:
             after = f"  %after = add i64 %first, {CHUNK}\n  %last = icmp uge i64 %after, {length}"
             end = f"  %end = select i1 %last, i64 {length}, i64 %after"
@@ -187,28 +174,41 @@ class KernelCode(_Reader):
         else:
             yield from self._loop("j", "row", "0", str(length), body, told)
 
-    def _body(self, name: str) -> list[str]:
-        """The lines that compute one entry, and add it to the sums."""
-        lines, begin, last = self.code.lines, len(self.code.lines), len(self.axes) - 1
+    def _body(self, name: str) -> _Body:
+        """The lines that compute one entry, and what each sum is with it."""
+        begin, last, ends = len(self.code.lines), len(self.axes) - 1, list[Symbol]()
         found = self._entries({axis: f"%i{axis}" for axis in range(last)} | {last: f"%{name}"})
         for one in self.inner_sums:
-            before, after = f"%{name}.a{one.slot}", f"%{name}.b{one.slot}"
-            lines.append(f"  {after} = fadd reassoc double {before}, {found[one.operand].text}")
-        return lines[begin:]
+            before, entry_of = self.code.argument(f"%{name}.a{one.slot}"), found[one.operand]
+            if one.extreme:
+                ends.append(before.intrinsic(one.extreme, entry_of))
+            else:
+                text = self.code.write(f"fadd reassoc double {before.text}, {entry_of.text}")
+                ends.append(self.code.argument(text))
+        return self.code.lines[begin:], ends
 
-    def _loop(self, name: str, before: str, first: str, end: str, body: list[str], told: int) -> Iterator[str]:
+    def _loop(self, name: str, before: str, first: str, end: str, body: _Body, told: int) -> Iterator[str]:
         """The entries from the first to the end, and their sums added to the results."""
-        begin, last = len(self.code.lines), len(self.axes) - 1
+        (lines, ends), begin, last = body, len(self.code.lines), len(self.axes) - 1
+        sums = list(zip(self.inner_sums, ends, strict=True))
         phis = [
-            f"  %{name}.a{one.slot} = phi double [{_NOTHING}, %{before}], [%{name}.b{one.slot}, %{name}.end]"
-            for one in self.inner_sums
+            f"  %{name}.a{one.slot} = phi double [{self._neutral(one)}, %{before}], [{total.text}, %{name}.end]"
+            for one, total in sums
         ]
-        yield from counted(name, before, end, body, first, phis=phis, told=f", !llvm.loop !{told}")
-        for one in self.inner_sums:
-            places = {axis: f"%i{axis}" for axis in range(last)} | {last: f"%{name}"}
-            at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
-            self.store(self.loaded(at) + self.code.argument(f"%{name}.b{one.slot}"), at)
+        yield from counted(name, before, end, lines, first, phis=phis, told=f", !llvm.loop !{told}")
+        for one, total in sums:
+            self._add(one, total, {axis: f"%i{axis}" for axis in range(last)} | {last: f"%{name}"})
         yield from self.code.lines[begin:]
+
+    def _add(self, one: stages.Sum, value: Symbol, places: Mapping[int, str]) -> None:
+        """Add a number to a sum, or have the larger, or smaller, one there."""
+        at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
+        before = self.loaded(at)
+        self.store(before.intrinsic(one.extreme, value) if one.extreme else before + value, at)
+
+    def _neutral(self, one: stages.Sum) -> str:
+        """What, added to any number, leaves it as it is; a sum itself begins with 0."""
+        return self.code.literal({"maximum": -math.inf, "minimum": math.inf}.get(one.extreme, -0.0))
 
     def _entries(self, places: Mapping[int, str]) -> Mapping[int, Symbol]:
         """Write the steps for one entry."""
@@ -217,7 +217,7 @@ class KernelCode(_Reader):
             found[slot] = self.read(slot, view, self.strides.get(("read", slot), ()), places)
         for slot in kernel.steps:
             step, given = steps(slot), [found[x] for x in steps(slot).operands]
-            found[slot] = (_TOGETHER.get(step.op.name) or partial(lower, step.op, attrs=step.attrs))(given)
+            found[slot] = (WRITTEN.get(step.op.name) or partial(lower, step.op, attrs=step.attrs))(given)
         for slot in kernel.stores:
             self.store(found[slot], self.address(f"%store{slot}", "double", 0, self.strides["store", slot], places))
         for number, part in enumerate(kernel.joins):
@@ -225,8 +225,7 @@ class KernelCode(_Reader):
             self.store(found[part.operand], self.address(f"%join{number}", "double", part.offset, strides, places))
         for one in kernel.sums:
             if one not in self.inner_sums:
-                at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
-                self.store(self.loaded(at) + found[one.operand], at)
+                self._add(one, found[one.operand], places)
         return found
 
 

@@ -1,7 +1,7 @@
-; What the code of stages calls: a division of numbers in a row; a sum of entries by the places that a table lists, in
-; their order; a copy of a matrix, factorised, where a flag is 1 if it is singular; rows that are exchanged with others,
-; from the first on or from the last; one-letter options for LAPACK and BLAS, which take all by addresses, as numbers.
-; Words in capitals are filled in.
+; What the code of stages calls: a division of numbers in a row; a number in all of a row; a sum of entries by the places
+; that a table lists, in their order; a copy of a matrix, factorised, where a flag is 1 if it is singular; rows that are
+; exchanged with others, from the first on or from the last; one-letter options for LAPACK and BLAS, which take all by
+; addresses, as numbers. Words in capitals are filled in.
 
 define internal void @divide(ptr %row, i64 %count, double %by) {
 entry:
@@ -12,6 +12,20 @@ i.loop:
   %x = load double, ptr %at, align 1
   %y = fdiv double %x, %by
   store double %y, ptr %at, align 1
+  %i.next = add i64 %i, 1
+  %i.more = icmp ult i64 %i.next, %count
+  br i1 %i.more, label %i.loop, label %i.done
+i.done:
+  ret void
+}
+
+define internal void @fill(ptr %row, i64 %count, double %with) {
+entry:
+  br label %i.loop
+i.loop:
+  %i = phi i64 [0, %entry], [%i.next, %i.loop]
+  %at = getelementptr double, ptr %row, i64 %i
+  store double %with, ptr %at, align 1
   %i.next = add i64 %i, 1
   %i.more = icmp ult i64 %i.next, %count
   br i1 %i.more, label %i.loop, label %i.done

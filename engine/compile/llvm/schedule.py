@@ -3,7 +3,7 @@
 A step is one of these kinds:
 
 kernel   an operation entry by entry, computed in a loop over its shape, the *space*
-sum      the sum of the entries of such a result, or of any array, over some axes
+sum      the sum of the entries of such a result, or of any array, over some axes; or the largest, or smallest
 number   an operation on numbers
 product  the product of two small matrices
 scatter  an operation that adds entries into zeros, several in one place
@@ -27,6 +27,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
 from agrad.engine.compile.llvm import stages
+from agrad.engine.compile.llvm.functions import WRITTEN
 from agrad.engine.compile.llvm.ir_builder import of_step
 from agrad.engine.compile.paths import Paths, straight
 from agrad.engine.compile.symbols import UnwrittenError
@@ -34,6 +35,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, np, size_of
 
+_EXTREMES = {"amax": "maximum", "amin": "minimum"}  # functions of LLVM, of which nan is the larger and the smaller
 _MOST, _PRODUCTS = 128, 2**18  # rows and columns, and products, of small matrices: larger ones take BLAS less time
 
 
@@ -64,6 +66,7 @@ class Schedule:
                 ready = [self._ready(x, space) for x, space in self._reads(slot)]
                 self.levels[slot] = max([lowest, *ready])
         self.kernels: dict[tuple[Shape, int], stages.Kernel] = {}
+        self.alike: dict[int, list[int]] = {}  # the steps of which most is computed with one, and itself
         self._fuse()
         staged = list(self._factorised(self._stages()))
         self.stages = [stage for _, stage in staged]
@@ -78,11 +81,12 @@ class Schedule:
                 return "number"
             if shape and size_of(shape):
                 return "kernel"
-        if len(shapes) == 1 and step.op.sums is not None and shapes[0] and size_of(shapes[0]):
-            axes, divisor = step.op.sums(shapes[0], step.attrs)
+        extreme = _EXTREMES.get(step.op.name, "")
+        if len(shapes) == 1 and (extreme or step.op.sums is not None) and shapes[0] and size_of(shapes[0]):
+            axes, divisor = step.op.sums(shapes[0], step.attrs) if step.op.sums else (step.attrs["axis"], 1.0)
             kept = stages.strides_of(tuple([1 if axis in axes else length for axis, length in enumerate(shapes[0])]))
             strides = tuple([0 if axis in axes else stride for axis, stride in enumerate(kept)])
-            self.sums[slot] = stages.Sum(slot, step.operands[0], strides, 0, divisor)
+            self.sums[slot] = stages.Sum(slot, step.operands[0], strides, 0, divisor, extreme)
             return "sum"
         if slot in self.systems and step.op is OPS["solve"]:
             return "solve"
@@ -265,6 +269,11 @@ class Schedule:
                 space = self.program.shape(part.operand)
                 level = max(self._ready(part.operand, space), self.lowest[self.paths.at(slot)])
                 kernel(space, level, part.operand).joins.append(part)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for slot, step in enumerate(self.program.steps, self.program.first):
+            if step.op.name in WRITTEN and self.kinds[slot] == "kernel":
+                self.alike[slot] = groups.setdefault(step.operands, [])
+                self.alike[slot].append(slot)
         home: dict[int, stages.Kernel] = {}
         for key in sorted(wanted, key=lambda key: key[1]):
             for slot in wanted[key]:
@@ -282,11 +291,12 @@ class Schedule:
                 kernel.reads[x] = self.read(x, kernel.space)
                 stack.pop()
                 continue
-            before = home.get(x)
+            before = next((home[y] for y in self.alike.get(x, (x,)) if y in home), None)
             if before is not None and not self.paths.leads_to(*map(self._branch, (before.level, kernel.level))):
                 before = None
             if before is not None and before is not kernel and (x in self.stored or self.calls(self.step(x))):
-                if x not in before.stores:  # computed there, at some expense: it is kept
+                if x not in before.stores:  # computed there, at some expense, or most of it: it is kept
+                    before.steps[x] = None
                     before.stores.append(x)
                     self.stored.add(x)
                 kernel.reads[x] = stages.dense(x, kernel.space)

@@ -251,7 +251,7 @@ def factorised(matrix: Any) -> Factors | None:
 
 
 class Sum(Struct):
-    """A sum: its slot, what is summed up, and by what the result is divided.
+    """A sum: its slot, what is summed up, and by what the result is divided; or with `extreme` a maximum or minimum.
 
     Each entry of the operand is added at an offset plus its index times strides, which are 0 along axes of the sum.
     """
@@ -261,6 +261,7 @@ class Sum(Struct):
     strides: Shape
     offset: int = 0
     divisor: float = 1.0
+    extreme: str = ""
 
 
 class Join(Struct):

@@ -256,3 +256,30 @@ def test_tanh_and_its_slope_have_their_digits_in_loops():
     t = np.exp(-2.0 * np.abs(x))
     np.testing.assert_allclose(slope, 4.0 * t / (1.0 + t) ** 2, rtol=2e-15)
     assert (np.signbit(found) == np.signbit(x)).all()
+
+
+def test_tanh_and_its_slope_are_computed_in_one_loop():
+    """Also where the slope is wanted after a sum that needs tanh: it is stored, since most of it is there."""
+    loops = check(lambda x: ag.sum(ag.tanh(x) * ag.sum(ag.tanh(x) * x)), LONG, rtol=1e-13)
+    kernels = [stage for stage in loops.schedule.stages if isinstance(stage, Kernel)]
+    names = [{loops.schedule.step(slot).op.name for slot in kernel.steps} for kernel in kernels]
+    assert len(kernels) > 1 and [{"tanh", "sech_squared"} <= some for some in names].count(True) == 1
+    assert sum(not some.isdisjoint(("tanh", "sech_squared")) for some in names) == 1
+
+
+@each("f", functions("m", """
+    ag.max(m); ag.min(m); ag.sum(ag.max(m, axis=0)); ag.sum(ag.min(m * m, axis=1)); ag.max(ag.exp(m) - ag.max(ag.sin(m)))
+    ag.sum(ag.log(ag.sum(ag.exp(m - ag.max(m, axis=1, keepdims=True)), axis=1)) + ag.max(m, axis=1)); ag.max(m[:, :1])
+""", globals()).values())  # fmt: skip
+def test_largest_and_smallest_entries_are_parts_of_loops(f):
+    loops = check(lambda m: with_loop(f(m), m), entries(90, 7), rtol=1e-12)
+    assert Library not in stages(loops)
+
+
+def test_extremes_of_what_is_not_finite_in_loops():
+    """As numpy has them: nan is the largest and the smallest of all."""
+    m = entries(5000, 3)
+    m[0, 0], m[4000, 1], m[7, 2] = -np.inf, np.nan, np.inf
+    shown = ag.compile(lambda m: (ag.max(m, axis=0), ag.min(m, axis=0), ag.max(m), ag.max(m[::-1])), m, backend="llvm")
+    for found, expected in zip(shown.value(m), (m.max(0), m.min(0), m.max(), m.max()), strict=True):
+        np.testing.assert_array_equal(found, expected)
