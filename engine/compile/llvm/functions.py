@@ -18,8 +18,13 @@ _COTH = (
 _ONE, _FAR = 20.0, 400.0  # from which on tanh is 1, and its derivative 0
 
 
-def _exponential(x: Symbol) -> tuple[Symbol, Symbol, Symbol]:
-    """h, r and R, by which exp(-2|x|) is h*h*(R + r)/(R - r); h is a power of 2, r at most log 2, R = r*coth(r/2)."""
+def _tanh(x: Symbol) -> tuple[Symbol, Symbol]:
+    """tanh(x), and its derivative, which most loops with a tanh need as well.
+
+    exp(-2|x|) is s*(R + r)/(R - r), where s = h*h is a power of 2, |r| is at most log 2, R = r*coth(r/2). The first is
+    ((R - r) - s*(R + r))/((R - r) + s*(R + r)), which loses no digits near 0; far out it is 1. The second is
+    4*s*(R - r)*(R + r) over the square of the denominator, which loses none far out.
+    """
     code = x.code
     assert isinstance(code, Code)
     y = (abs(x) > _FAR).choose(_FAR, abs(x))
@@ -28,33 +33,18 @@ def _exponential(x: Symbol) -> tuple[Symbol, Symbol, Symbol]:
     r = -2.0 * count.intrinsic("fmuladd", _LOG_2[1], count.intrinsic("fmuladd", _LOG_2[0], y))
     bits = code.write(f"shl i64 {code.write(f'bitcast double {near.text} to i64')}, 52")
     h = code.argument(code.write(f"bitcast i64 {code.write(f'add i64 {bits}, {1023 << 52}')} to double"))
-    z, total = r * r, x.like(_COTH[-1])
+    s, z, total = h * h, r * r, x.like(_COTH[-1])
     for one in reversed(_COTH[:-1]):
         total = total.intrinsic("fmuladd", z, one)
-    return h, r, total
-
-
-def _tanh(given: Sequence[Symbol]) -> Symbol:
-    """(1 - q)/(1 + q), with q = exp(-2|x|), as ((R - r) - s*(R + r))/((R - r) + s*(R + r)); 1 far out."""
-    (x,) = given
-    h, r, total = _exponential(x)
-    s = h * h
     above = total.intrinsic("fmuladd", 1.0 - s, -((1.0 + s) * r))
-    return (abs(x) > _ONE).choose(1.0, above * _below(h, r, total)).intrinsic("copysign", x)
+    inverse = 1.0 / total.intrinsic("fmuladd", 1.0 + s, -((1.0 - s) * r))
+    part = 2.0 * h * inverse
+    value = (abs(x) > _ONE).choose(1.0, above * inverse).intrinsic("copysign", x)
+    return value, total.intrinsic("fmuladd", total, -z) * part * part
 
 
-def _sech_squared(given: Sequence[Symbol]) -> Symbol:
-    """4*q/(1 + q)**2, from the same: it is the derivative, which most loops with a tanh need as well."""
-    h, r, total = _exponential(given[0])
-    part = 2.0 * h * _below(h, r, total)
-    return total.intrinsic("fmuladd", total, -(r * r)) * part * part
-
-
-def _below(h: Symbol, r: Symbol, total: Symbol) -> Symbol:
-    """One over (R - r) + s*(R + r), the denominator of both."""
-    s = h * h
-    return 1.0 / total.intrinsic("fmuladd", 1.0 + s, -((1.0 - s) * r))
-
-
-# How a loop computes what would take most of its time as calls of the C library.
-WRITTEN: dict[str, Callable[[Sequence[Symbol]], Symbol]] = {"tanh": _tanh, "sech_squared": _sech_squared}
+# How a loop computes what would take most of its time as calls of the C library; what is not needed, LLVM leaves out.
+WRITTEN: dict[str, Callable[[Sequence[Symbol]], Symbol]] = {
+    "tanh": lambda given: _tanh(*given)[0],
+    "sech_squared": lambda given: _tanh(*given)[1],
+}

@@ -179,12 +179,7 @@ class KernelCode(_Reader):
         begin, last, ends = len(self.code.lines), len(self.axes) - 1, list[Symbol]()
         found = self._entries({axis: f"%i{axis}" for axis in range(last)} | {last: f"%{name}"})
         for one in self.inner_sums:
-            before, entry_of = self.code.argument(f"%{name}.a{one.slot}"), found[one.operand]
-            if one.extreme:
-                ends.append(before.intrinsic(one.extreme, entry_of))
-            else:
-                text = self.code.write(f"fadd reassoc double {before.text}, {entry_of.text}")
-                ends.append(self.code.argument(text))
+            ends.append(self._together(one, self.code.argument(f"%{name}.a{one.slot}"), found[one.operand]))
         return self.code.lines[begin:], ends
 
     def _loop(self, name: str, before: str, first: str, end: str, body: _Body, told: int) -> Iterator[str]:
@@ -203,8 +198,12 @@ class KernelCode(_Reader):
     def _add(self, one: stages.Sum, value: Symbol, places: Mapping[int, str]) -> None:
         """Add a number to a sum, or have the larger, or smaller, one there."""
         at = self.address(f"%sum{one.slot}", "double", one.offset, self.strides["sum", one.slot], places)
-        before = self.loaded(at)
-        self.store(before.intrinsic(one.extreme, value) if one.extreme else before + value, at)
+        self.store(self._together(one, self.loaded(at), value), at)
+
+    def _together(self, one: stages.Sum, x: Symbol, y: Symbol) -> Symbol:
+        if one.extreme:
+            return x.intrinsic(one.extreme, y)
+        return self.code.argument(self.code.write(f"fadd reassoc double {x.text}, {y.text}"))
 
     def _neutral(self, one: stages.Sum) -> str:
         """What, added to any number, leaves it as it is; a sum itself begins with 0."""

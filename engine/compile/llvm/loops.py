@@ -166,20 +166,18 @@ class Loops:
 
     def _text(self, name: str, stage: stages.Stage, codes: list[Code], routines: dict[kernel.Product, str]) -> str:
         """The function of a stage; adds to the codes in it, and to the routines of products."""
-        memory = self.memory
+        memory, code = self.memory, Code(1)
+        codes.append(code)
         match stage:
             case stages.Kernel():
-                codes.append(Code(1))
-                return kernel.KernelCode(name, stage, memory, codes[-1]).text
+                return kernel.KernelCode(name, stage, memory, code).text
             case stages.Numbers():
-                codes.append(Code(1))
-                return kernel.numbers_code(name, stage, memory, codes[-1])
+                return kernel.numbers_code(name, stage, memory, code)
             case stages.Factorise():
                 return kernel.factorise_code(name, stage, memory)
         assert isinstance(stage, stages.Alone)
         if stage.kind == "running":
-            codes.append(Code(1))
-            return kernel.RunningCode(name, stage.slot, memory, codes[-1]).text
+            return kernel.RunningCode(name, stage.slot, memory, code).text
         if stage.kind == "product":
             return kernel.product_code(name, stage.slot, memory, routines)
         write = {"scatter": kernel.scatter_code, "solve": kernel.solve_code, "repeat": kernel.repeat_code}[stage.kind]
