@@ -273,10 +273,7 @@ def row_of(columns: Sequence[Array], row: int) -> tuple[Value, ...]:
 
 def names_of(f: Callable[..., Any], count: int) -> list[str]:
     """The names of the arguments of a function."""
-    code = getattr(f, "__code__", None)
-    names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
-    if names and getattr(f, "__self__", None) is not None:
-        del names[0]
-    names = names[:count]
+    code, first = getattr(f, "__code__", None), int(getattr(f, "__self__", None) is not None)
+    names = list(code.co_varnames[first : code.co_argcount])[:count] if code is not None else []
     rest = "x" if count - len(names) == 1 and "x" not in names else ""
     return names + [rest or f"x{place}" for place in range(len(names), count)]

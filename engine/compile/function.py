@@ -117,9 +117,8 @@ class Compiled:
                 message = f"hessian: wrt has {self.names[place]} twice"
                 raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
-            given = self.arguments.leaf_names, self.arguments.shapes, self._places, self.backend
-            products = self._products_of(HVP, self._shapes_by)
-            self._hessian = Hessian(Result(self.arguments), *given, products, is_dense=self._unrolled is not None)
+            given = Result(self.arguments), self._places, self.backend, self._products_of(HVP, self._shapes_by)
+            self._hessian = Hessian(*given, is_dense=self._unrolled is not None)
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):
@@ -219,8 +218,7 @@ class Compiled:
 
     def source(self, backend: str | None = None) -> str:
         """The code of value and gradients (of the value alone, if it is no number), as of the latest specialisation."""
-        if backend is not None:
-            require_choice(backend)
+        require_choice(backend or AUTO)
         return self._latest().source(backend)
 
     def explain(self) -> str:

@@ -11,12 +11,12 @@ direction is a sum of unit vectors of inputs that have no row in common (Curtis,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.compile.arguments import flat
+from agrad.engine.compile.arguments import Result, flat
 from agrad.engine.compile.cost import about, of_products, of_second, second_steps, ways
 from agrad.engine.compile.derive import GRADIENT, Products, TooLong
 from agrad.engine.compile.llvm.backend import Lowered
@@ -28,7 +28,8 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.closed import split
 from agrad.engine.program.ir import Diverged, Program, Step, optimised, spans
 from agrad.engine.program.trace import as_graph, check_kept, checked, extract, sole, trace
-from agrad.engine.values import Array, Shape, Value, np, size_of
+from agrad.engine.text import counted
+from agrad.engine.values import Array, Value, np, size_of
 
 _MOST = 10_000  # instructions of a value whose second derivatives are made by entries
 _SHORT = 8_000  # instructions of second derivatives, up to which they are not compared with products
@@ -38,14 +39,12 @@ _SEARCHED = 30_000  # entries of a program, up to which it is searched for what 
 
 @dataclass(eq=False)
 class Hessian:
-    """The Hessian of a function by some of its arguments, which have these shapes.
+    """The Hessian of a function by some parts of its arguments.
 
     `products` gives the Hessian times directions.
     """
 
-    function: Callable[..., Any]
-    names: Sequence[str]
-    shapes: Sequence[Shape]
+    function: Result
     wrt: Sequence[int]
     backend: str
     products: Products
@@ -54,10 +53,11 @@ class Hessian:
     is_dense: InitVar[bool] = False  # whether it is made by a product for each column
 
     def __post_init__(self, is_dense: bool) -> None:
+        self.names, self.shapes = self.function.arguments.leaf_names, self.function.arguments.shapes
         self.size = sum(size_of(self.shapes[place]) for place in self.wrt)  # how many entries it is differentiated by
         if is_dense:
             self.directions = dense(self.size)
-            self._tell(self.size, None, None)
+            self._tell(self.size)
         # Where nearly every call takes a new path, it is made by products, which are then computed without a program.
         self.specializations = Specializations(self._specialized, lambda flat: (Eager(None, []), ()))
 
@@ -92,17 +92,12 @@ class Hessian:
         matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
         return matrix
 
-    def _tell(self, products: int, cost: float | None, entries: float | None) -> None:
+    def _tell(self, products: int, cost: float = 0.0, entries: float = math.inf) -> None:
         """Keep what was compared: so many products, and the entries one by one."""
-        by_products = f"by {products} product{'s' * (products != 1)} with a direction"
-        if cost is not None:
-            by_products += f", {about(cost)}"
-        if entries is None or math.isinf(entries):
-            self.told = f"{by_products}; by entries it would have too many instructions"
-            return
-        self.told = one = f"by entries, {about(entries)}"
-        if cost is not None:
-            self.told = f"{one}; {by_products}" if entries <= cost else f"{by_products}; {one}"
+        by_products = f"by {counted(products, 'product')} with a direction{f', {about(cost)}' if cost else ''}"
+        told = " it would have too many instructions" if entries == math.inf else f", {about(entries)}"
+        both = [(entries, f"by entries{told}"), *([(cost, by_products)] if products else [])]
+        self.told = "; ".join([text for _, text in sorted(both, key=lambda way: way[0])])
 
     def _numbers(self, program: Program, places: Sequence[int]) -> Program:
         """The program of numbers, if second derivatives are made of it. Raises TooLong where there are directions."""
@@ -110,19 +105,19 @@ class Hessian:
         is_searched = len(places) > _FEW and sum([size_of(step.shape) for step in program.steps]) < _SEARCHED
         whole = numbers or (scalarised(program) if is_searched else None)
         if whole is None:
-            self._tell(len(places), None, None)
+            self._tell(len(places))
             self.directions = dense(len(places))
             raise TooLong
         found = pattern(whole, places)
         if numbers is not None and second_steps(numbers, found.work) < _SHORT:
-            self._tell(0, None, of_second(numbers, found.work))
+            self._tell(0, entries=of_second(numbers, found.work))
             return numbers
         chosen = directions(found.rows) if not whole.checks else dense(len(places))
         known = [cost for name, cost, _ in ways(program, numbers) if cost is not None]
         by_products = of_products(len(chosen.vectors), min(known))
-        by_entries = of_second(numbers, found.work) if numbers is not None else None
+        by_entries = of_second(numbers, found.work) if numbers is not None else math.inf
         self._tell(len(chosen.vectors), by_products, by_entries)
-        if numbers is None or by_entries is None or by_products < by_entries:
+        if numbers is None or by_products < by_entries:
             self.directions = chosen
             raise TooLong
         return numbers

@@ -308,11 +308,8 @@ def ufunc_of(op: Op, numbers: tuple[float | None, ...]) -> tuple[Any, tuple[int 
 def _writable(program: Program) -> list[int]:
     """The slots that may be written into a buffer: arrays that are only intermediate results."""
     kept = {*program.outputs}
-    return [
-        slot
-        for slot, step in enumerate(program.steps, program.first)
-        if slot not in kept and _ufunc(program, step) is not None
-    ]
+    steps = enumerate(program.steps, program.first)
+    return [slot for slot, step in steps if slot not in kept and _ufunc(program, step) is not None]
 
 
 class _Buffers:

@@ -286,15 +286,14 @@ def _results(out: Any, rows: int, shapes: Sequence[Shape], by: Sequence[Shape]) 
     """The arrays that results are written into."""
     if out is None:
         return [np.empty((rows, *shape)) for shape in shapes], [np.empty((rows, *shape)) for shape in by]
-    count = len(by)
     fixes = [Hint("out=(values, [gradient, …]), each a contiguous array of float64 with an entry for each row")]
     try:
         values, gradients = out
         arrays = [values, *gradients]
     except (TypeError, ValueError):
         raise AgradError("type", f"results cannot be written into {describe(out)}", fixes=fixes) from None
-    if len(arrays) != count + 1:
-        raise AgradError("arity", f"there are {count} gradients, and {len(arrays) - 1} arrays for them", fixes=fixes)
+    if len(arrays) != len(by) + 1:
+        raise AgradError("arity", f"there are {len(by)} gradients, and {len(arrays) - 1} arrays for them", fixes=fixes)
     for one, shape in zip(arrays, [*shapes, *by], strict=True):
         fits = isinstance(one, np.ndarray) and one.dtype == np.float64 and one.shape == (rows, *shape)
         if not (fits and one.flags.carray):

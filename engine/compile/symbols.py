@@ -230,8 +230,7 @@ def _intrinsic(name: str) -> Function:
     return lambda *operands: operands[0].intrinsic(name, *operands[1:])
 
 
-_SAME: tuple[str, ...] = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1")
-_SAME += ("log", "log2", "log10", "log1p", "cbrt", "hypot")
+_SAME = "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt hypot".split()
 _INVERSE = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
 
 UFUNCS: dict[str, Function] = {
