@@ -761,7 +761,7 @@ def row(
     """
     called = Signature(name, signature or ", ".join(rules))
     scalar, moves = facts.get("scalar"), "moves_entries" in facts
-    is_known = __doc__ is None and name in FUNCTIONS  # under python -OO, which leaves out the words
+    is_known = row.__doc__ is None and name in FUNCTIONS  # under python -OO, which leaves out the words
     of_numbers = len(called.operands) if rules and scalar is not None and not called.attributes else 0
     stated = {
         "pure": True,
