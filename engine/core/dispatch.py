@@ -22,10 +22,8 @@ from agrad.engine.core.op import (
     OPS,
     REQUIRED,
     VIEWERS,
-    Domain,
     Entry,
     Function,
-    Kink,
     Op,
     Signature,
 )
@@ -763,6 +761,7 @@ def row(
     """
     called = Signature(name, signature or ", ".join(rules))
     scalar, moves = facts.get("scalar"), "moves_entries" in facts
+    is_known = row.__doc__ is None and name in FUNCTIONS  # under python -OO, which leaves out the words
     of_numbers = len(called.operands) if rules and scalar is not None and not called.attributes else 0
     stated = {
         "pure": True,
@@ -776,7 +775,7 @@ def row(
         **dict.fromkeys(("scalar", "prepare", "scatter")),
         **({} if rules else {"derivative": "none: the result does not require grad"}),
         **facts,
-        **({} if "example" in facts else {"family": "internal"}),
+        **({} if "example" in facts or is_known else {"family": "internal"}),
     }
     op = Op(
         name=name,
@@ -806,36 +805,28 @@ def _signature_of(function: Function) -> str:
     return f"{', '.join(names[:count])}; {', '.join(name + told.get(name, '') for name in names[count:])}"
 
 
-def words(function: Function, facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts of a row with those that a docstring says: the `doc`, and behind it, each from a line on, for help
-    `derivative: …`, `example: …`, `domain: …` and `kink: …`, with the fields of `Domain` and `Kink` between `|`.
-    """
-    parts = [["doc", ""]]
+def words(function: Function) -> dict[str, str]:
+    """What a docstring says for help: the `doc`, and behind it, each from a line on, `derivative: …`, `example: …`."""
+    found, word = {"doc": ""}, "doc"
     for line in (function.__doc__ or "").split("\n"):
-        word, colon, rest = line.strip().partition(": ")
-        if colon and word in ("derivative", "example", "domain", "kink"):
-            parts.append([word, rest])
-        else:
-            parts[-1][1] = f"{parts[-1][1]} {line.strip()}".strip()
-    said: dict[str, Any] = {word: text for word, text in parts if word != "kink"}
-    kinks = [Kink(*map(str.strip, text.split("|"))) for word, text in parts if word == "kink"]
-    if "domain" in said:
-        said["domain"] = Domain(*map(str.strip, said["domain"].split("|")))
-    return said | facts | ({"kinks": (*kinks, *facts.get("kinks", ()))} if kinks else {})
+        begins, colon, rest = line.strip().partition(": ")
+        word, text = (begins, rest) if colon and begins in ("derivative", "example") else (word, line)
+        found[word] = f"{found.get(word, '')} {text.strip()}".strip()
+    return found
 
 
 def by_array(
     make: Callable[..., Function], *given: str, name: str = "", **facts: Any
 ) -> Callable[[Function], Function]:
     """Decorator: a function on arrays as the row that `make`, as `row`, makes of it, by its name, with its `words`."""
-    return lambda array: make(name or array.__name__, *given, array=array, **words(array, facts))
+    return lambda array: make(name or array.__name__, *given, array=array, **words(array), **facts)
 
 
 def by_rule(
     make: Callable[..., Function], reads: str = "", *, name: str = "", **facts: Any
 ) -> Callable[[Function], Function]:
     """Decorator: the rule of a function of one number, and what it reads, as the row that `make` makes of it."""
-    return lambda rule: make(name or rule.__name__, (reads, rule), **words(rule, facts))
+    return lambda rule: make(name or rule.__name__, (reads, rule), **words(rule), **facts)
 
 
 def composed(
@@ -855,7 +846,7 @@ def composed(
 
     def register(function: Function) -> Function:
         called = Signature(name or function.__name__, signature or _signature_of(function))
-        said = shared | words(function, facts)
+        said = shared | words(function) | facts
 
         def call(*args: Any, **keywords: Any) -> Any:
             if alone is not None and len(args) == len(called.operands) and not keywords:

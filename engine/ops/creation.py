@@ -29,7 +29,7 @@ def maker(name: str, signature: str, **facts: Any) -> Callable[[Function], Funct
     text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
 
     def register(function: Function) -> Function:
-        @composed(name, text, derivative=NONE, **words(function, facts))
+        @composed(name, text, derivative=NONE, **words(function) | facts)
         def make(*operands: Any, requires_grad: Any, dtype: Any, device: Any, **attrs: Any) -> Tensor:
             made: Tensor = function(*operands, **attrs)
             made = made if dtype is None else of_type(made, dtype)

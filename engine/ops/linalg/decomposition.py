@@ -12,7 +12,7 @@ from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import by_array, by_rule, in_family, shape_of_any
-from agrad.engine.core.op import Failure, Kink
+from agrad.engine.core.op import Domain, Failure, Kink
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import swap, unsqueeze
@@ -60,6 +60,7 @@ def _scaled(x: Any, values: Any) -> Any:
     array=lambda x: np.linalg.cholesky(_symmetric_part(x)),
     entries=lower_triangle,
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
+    domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
     fails=Failure(
         refused=lambda shape: f"cholesky(A + 1e-6*eye({shape[-1]}))   where A is a covariance, singular by rounding"
     ),
@@ -69,7 +70,6 @@ def cholesky(g: Any, out: Any, x: Any) -> Any:
 
     derivative: wrt x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g
     example: cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]
-    domain: symmetric positive definite matrices | cholesky([[4]])[0, 0] | cholesky([[1, 2], [2, 1]])
     """
     size = shape_of(out)[-1]
     inner = matmul(swap(out), g) * (np.tri(size) - 0.5 * np.eye(size))
@@ -124,13 +124,14 @@ def eigh_vectors(x: Any, upper: Any) -> Any:
     return np.linalg.eigh(_symmetric(x), _triangle(upper))[1]
 
 
-@composed(samples=_SYMMETRIC, kinks=(REPEATED,))
+@composed(
+    samples=_SYMMETRIC, kinks=(REPEATED,), domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])")
+)
 def eigh(x: Any, /) -> tuple[Any, Any]:
     """Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x).
 
     derivative: of the values V @ diag(g) @ V.T; of the vectors nan where two values are equal
     example: eigh([[2, 0], [0, 1]])[0] == [1, 2]
-    domain: symmetric matrices | eigh([[4]])[0][0] | eigh([[1, 2]])
     """
     return eigh_values(x), eigh_vectors(x)
 

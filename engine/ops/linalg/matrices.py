@@ -312,6 +312,14 @@ def _as_matrices(g: Any) -> Any:
     unrolled=expansions.unrolled_determinant,
     by_factors=lambda factors, turned: factors.determinant,
     samples=((A,), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
+    kinks=(
+        Kink(
+            "det of a singular matrix",
+            "0",
+            "its cofactors, in all orders",
+            "det([[1, 2], [2, 4]]) ~= 0 +- 1e-15; grad(det)([[1, 2], [2, 4]]) ~= [[4, -2], [-2, 1]]",
+        ),
+    ),
     domain=SQUARE,
 )
 def det(g: Any, out: Any, x: Any) -> Any:
@@ -319,8 +327,6 @@ def det(g: Any, out: Any, x: Any) -> Any:
 
     derivative: the matrix of the cofactors, also of a singular matrix
     example: det([[1, 2], [3, 4]]) ~= -2
-    kink: det of a singular matrix | 0 | its cofactors, in all orders | det([[1, 2], [2, 4]]) ~= 0 +- 1e-15;
-    grad(det)([[1, 2], [2, 4]]) ~= [[4, -2], [-2, 1]]
     """
     return _as_matrices(g) * minor_form([x])
 
@@ -373,24 +379,31 @@ def slogdet_log(g: Any, out: Any, x: Any) -> Any:
     return _as_matrices(g) * swap(inverse_if_any(x))
 
 
-@composed(samples=((A,),), domain=SQUARE)
+@composed(
+    samples=((A,),),
+    kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", "slogdet([[1, 2], [2, 4]]) == (0, -inf)"),),
+    domain=SQUARE,
+)
 def slogdet(x: Any, /) -> tuple[Any, Any]:
     """The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x).
 
     derivative: of the sign 0; of the logarithm inv(x).T
     example: slogdet([[2, 0], [0, 0.5]])[0] == 1
-    kink: slogdet of a singular matrix | 0, -inf | | slogdet([[1, 2], [2, 4]]) == (0, -inf)
     """
     return slogdet_sign(x), slogdet_log(x)
 
 
-@composed(samples=((A, {"n": 3}), (A, {"n": -2})))
+@composed(
+    samples=((A, {"n": 3}), (A, {"n": -2})),
+    domain=Domain(
+        "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
+    ),
+)
 def matrix_power(x: Any, /, n: Any) -> Any:
     """The square matrix multiplied with itself n times; its inverse, for a negative n.
 
     derivative: the sum over the positions of the factor
     example: matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]
-    domain: square matrices; not singular for n < 0 | matrix_power([[2]], -1)[0, 0] | matrix_power([[0]], -1)
     """
     check_matrix("matrix_power", shape_of_any(x))
     n = whole(n, "matrix_power: n")

@@ -63,13 +63,13 @@ def relu(x: Any) -> Any:
     scalar=lambda x, slope: x if x > 0.0 else slope * x,
     rules={"x": ("x", lambda g, out, x, slope: g * where(greater(x, 0.0), 1.0, slope))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"slope": 0.2})),
+    kinks=(Kink("leaky_relu at 0", "0", "the slope on the left (0.01)", "grad(leaky_relu)(0) == 0.01"),),
 )
 def leaky_relu(x: Any, slope: Any) -> Any:
     """x where it is positive, else slope*x.
 
     derivative: 1 for positive x, else the slope, also at 0
     example: leaky_relu([-1, 2]) == [-0.01, 2]
-    kink: leaky_relu at 0 | 0 | the slope on the left (0.01) | grad(leaky_relu)(0) == 0.01
     """
     return np.where(x > 0.0, x, slope * x)
 
@@ -128,6 +128,7 @@ def selu(x: Any) -> Any:
     rules={"x": ("x", lambda g, out, x, lo, hi: g)},
     selects={"x": lambda out, x, lo, hi: greater(x, lo) * less(x, hi)},
     samples=((0.5,), ([-1.3, 0.3, 2.1],), ([-1.3, 2.1], {"lo": -2.0, "hi": 2.0})),
+    kinks=(Kink("hardtanh at its ends", "the end", "0", "grad(hardtanh)(1) == 0; grad(hardtanh)(-1) == 0"),),
     lower=lambda x, lo, hi: (x < lo).choose(lo, (x > hi).choose(hi, x)),
 )
 def hardtanh(x: Any, lo: Any, hi: Any) -> Any:
@@ -135,7 +136,6 @@ def hardtanh(x: Any, lo: Any, hi: Any) -> Any:
 
     derivative: 1 between lo and hi, exactly 0 outside and at both
     example: hardtanh([-3, 0.5, 3]) == [-1, 0.5, 1]
-    kink: hardtanh at its ends | the end | 0 | grad(hardtanh)(1) == 0; grad(hardtanh)(-1) == 0
     """
     return np.minimum(np.maximum(x, lo), hi)
 

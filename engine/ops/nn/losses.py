@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import by_array, in_family, operand
 from agrad.engine.core.guards import choose, entries
-from agrad.engine.core.op import Function, onward
+from agrad.engine.core.op import Domain, Function, Kink, onward
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import check_places, getitem
@@ -89,25 +89,27 @@ def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     return reduced("mse_loss", square(sub(x, y)), reduction)
 
 
-@composed(total=True, samples=_PAIRS)
+@composed(total=True, samples=_PAIRS, kinks=(Kink("l1_loss where x == y", "0", "0", "grad(l1_loss)(2, 2) == 0"),))
 def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean absolute error, mean(abs(x - y)).
 
     derivative: wrt x: sign(x - y)/n, 0 where they are equal; wrt y: the negative of it
     example: l1_loss([1, 2], [1, 4]) == 1
-    kink: l1_loss where x == y | 0 | 0 | grad(l1_loss)(2, 2) == 0
     """
     x, y = _pair("l1_loss", x, y)
     return reduced("l1_loss", absolute(sub(x, y)), reduction)
 
 
-@composed(total=True, samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})))
+@composed(
+    total=True,
+    samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
+    kinks=(Kink("huber_loss at delta", "", "delta", "grad(huber_loss)(1, 0) == 1; grad(huber_loss)(3, 0, 3) == 3"),),
+)
 def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> Any:
     """Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.
 
     derivative: wrt x: (x - y)/n, at most delta/n in size; wrt y: the negative of it
     example: huber_loss([0, 3], [0, 0]) == 1.25
-    kink: huber_loss at delta | | delta | grad(huber_loss)(1, 0) == 1; grad(huber_loss)(3, 0, 3) == 3
     """
     x, y = _pair("huber_loss", x, y)
     apart, delta = sub(x, y), number_of("huber_loss", "delta", delta)
@@ -129,7 +131,19 @@ def probability(x: Any) -> Any:
     return np.where((x < 0.0) | (x > 1.0), math.nan, x)
 
 
-@composed(data=("weight",), samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])))
+@composed(
+    data=("weight",),
+    samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
+    kinks=(
+        Kink(
+            "binary_cross_entropy(0, 1)",
+            "inf",
+            "-inf",
+            "binary_cross_entropy(0, 1) == inf; grad(binary_cross_entropy)(0, 1) == -inf",
+        ),
+    ),
+    domain=Domain("x from 0 to 1", "binary_cross_entropy(0.1, 1)", "binary_cross_entropy(-0.1, 1)"),
+)
 def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None) -> Any:
     """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y, times a weight.
 
@@ -137,9 +151,6 @@ def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any
 
     derivative: wrt x: (x - y)/(x*(1 - x))/n
     example: binary_cross_entropy(0.5, 1) ~= log(2)
-    kink: binary_cross_entropy(0, 1) | inf | -inf | binary_cross_entropy(0, 1) == inf; grad(binary_cross_entropy)(0, 1)
-    == -inf
-    domain: x from 0 to 1 | binary_cross_entropy(0.1, 1) | binary_cross_entropy(-0.1, 1)
     """
     x, y = _pair("binary_cross_entropy", x, y)
     x = probability(x)

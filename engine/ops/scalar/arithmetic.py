@@ -208,6 +208,28 @@ def _units(operands: Sequence[Any], attrs: Any) -> str:
     scalar=math.pow,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},
     samples=((1.5, -2.0), (2.0, 0.0), ([1.0, 2.0], 3.0), (2.0, [3.0, -1.0]), ([1.5, 2.5], [2.0, 0.5])),
+    kinks=(
+        Kink(
+            "x**0 for any x",
+            "1",
+            "wrt x 0; wrt y log(x), 0 at 0**0",
+            "0**0 == 1; nan**0 == 1; grad(pow, (0, 1))(0, 0) == (0, 0); grad(pow, (0, 1))(2, 0) == (0, log(2))",
+        ),
+        Kink(
+            "0**y for y > 0",
+            "0",
+            "wrt y 0; mixed, at y <= 1, not the limit",
+            "0**2 == 0; grad(pow, 1)(0, 2) == 0; grad(lambda x: grad(pow, 1)(x, 1))(0) == 0",
+        ),
+        Kink("0**y for y < 0", "inf", "wrt x and y -inf", "0**-1 == inf; grad(pow, (0, 1))(0, -1) == (-inf, -inf)"),
+        Kink(
+            "x**y for x < 0 and a whole y",
+            "",
+            "wrt x exact; wrt y nan",
+            "(-2)**3 == -8; grad(pow)(-2, 3) == 12; isnan(grad(pow, 1)(-2, 3))",
+        ),
+    ),
+    domain=Domain("x > 0; x = 0 with y >= 0; x < 0 with a whole y", "0**0 + (-2)**3", "(-2)**0.5"),
     operator=Operator("**", 4, "pow", is_right=True),
     identities=(Identity("y", 1.0),),
 )
@@ -216,14 +238,6 @@ def power(x: Any, y: Any) -> Any:
 
     derivative: wrt x: y*x**(y-1), 0 where y is 0; wrt y: x**y*log(x), 0 where x is 0 and y >= 0
     example: 2**10 == 1024
-    kink: x**0 for any x | 1 | wrt x 0; wrt y log(x), 0 at 0**0 | 0**0 == 1; nan**0 == 1; grad(pow, (0, 1))(0, 0) == (0,
-    0); grad(pow, (0, 1))(2, 0) == (0, log(2))
-    kink: 0**y for y > 0 | 0 | wrt y 0; mixed, at y <= 1, not the limit | 0**2 == 0; grad(pow, 1)(0, 2) == 0;
-    grad(lambda x: grad(pow, 1)(x, 1))(0) == 0
-    kink: 0**y for y < 0 | inf | wrt x and y -inf | 0**-1 == inf; grad(pow, (0, 1))(0, -1) == (-inf, -inf)
-    kink: x**y for x < 0 and a whole y | | wrt x exact; wrt y nan | (-2)**3 == -8; grad(pow)(-2, 3) == 12;
-    isnan(grad(pow, 1)(-2, 3))
-    domain: x > 0; x = 0 with y >= 0; x < 0 with a whole y | 0**0 + (-2)**3 | (-2)**0.5
     """
     # x**y on arrays. numpy's squares are these products, bit for bit, in twice the time.
     return x * x if type(y) is float and y == 2.0 else x**y

@@ -69,6 +69,15 @@ def _with_masks(operands: tuple[Any, ...]) -> tuple[Any, ...]:
         "y": lambda out, c, x, y: c == 0.0 if type(c).__name__ == "ndarray" else equal(c, 0.0),
     },
     samples=((1.0, 2.0, 3.0), ([1.0, 0.0], [2.0, 3.0], [4.0, 5.0]), ([[1.0], [0.0]], [2.0, 3.0], 4.0)),
+    kinks=(
+        Kink(
+            "where(x > 0, log(x), 0) at 0",
+            "0",
+            "exactly 0, in all orders",
+            "grad(chosen)(0) == 0; grad(grad(chosen))(0) == 0",
+            needs="def chosen(x) = where(x > 0, log(x), 0)",
+        ),
+    ),
     python="{1} if {0} else {2}",
     lower=lambda c, x, y: (c != 0.0).choose(x, y),
     formula=lambda c, x, y: c.choose(x, y),
@@ -78,8 +87,6 @@ def where(c: Any, x: Any, y: Any) -> Any:
 
     derivative: wrt x: 1 where c is true, else exactly 0; wrt y: the other way round
     example: where(2 > 1, 10, 20) == 10
-    kink: where(x > 0, log(x), 0) at 0 | 0 | exactly 0, in all orders | grad(chosen)(0) == 0; grad(grad(chosen))(0) == 0
-    | def chosen(x) = where(x > 0, log(x), 0)
     """
     return put_together(np.where(c, x, y), x, y)
 
@@ -160,6 +167,14 @@ def limit(x: Any, lo: Any, hi: Any) -> Any:
 @composed(
     total=True,
     samples=((0.5, {"lo": 0.0, "hi": 1.0}), ([-1.0, 0.5, 2.0], {"lo": 0.0}), ([-1.0, 0.5, 2.0], {"hi": 1.0})),
+    kinks=(
+        Kink(
+            "clip at a bound",
+            "the bound",
+            "1",
+            "clip(0, 0, 1) == 0; grad(clip)(0, 0, 1) == 1; grad(clip)(1, 0, 1) == 1",
+        ),
+    ),
     data=("lo", "hi"),
 )
 def clip(x: Any, /, lo: Any = None, hi: Any = None) -> Any:
@@ -167,7 +182,6 @@ def clip(x: Any, /, lo: Any = None, hi: Any = None) -> Any:
 
     derivative: wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x
     example: clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]
-    kink: clip at a bound | the bound | 1 | clip(0, 0, 1) == 0; grad(clip)(0, 0, 1) == 1; grad(clip)(1, 0, 1) == 1
     """
     return limit(x, -math.inf if lo is None else lo, math.inf if hi is None else hi)
 

@@ -174,6 +174,7 @@ log10: Function = _log_to(10, LN10, "log10(1000) == 3")
     "x",
     samples=((0.5,), ([-0.3, 2.0],)),
     kinks=(LOG_AT_ZERO,),
+    domain=Domain("x > -1", "log1p(-0.999)", "log1p(-1.001)"),
     fails=Failure(Remedy(lambda x: x == -1.0, "clip({0}, -1 + 1e-12)", "stays above log(0)"), beyond=lambda x: 1.0 + x),
 )
 def log1p(g: Any, out: Any, x: Any) -> Any:
@@ -181,7 +182,6 @@ def log1p(g: Any, out: Any, x: Any) -> Any:
 
     derivative: 1/(1 + x); nan below -1
     example: log1p(1e-20) == 1e-20
-    domain: x > -1 | log1p(-0.999) | log1p(-1.001)
     """
     return g * inverse_of_positive(1.0 + x)
 
@@ -189,13 +189,19 @@ def log1p(g: Any, out: Any, x: Any) -> Any:
 # Powers and roots
 
 
-@by_rule(elementary, "out", units="a -> a^1/2", kinks=(ROOT_AT_ZERO, OUTSIDE), fails=Failure(NOT_ZERO))
+@by_rule(
+    elementary,
+    "out",
+    units="a -> a^1/2",
+    kinks=(ROOT_AT_ZERO, OUTSIDE),
+    domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
+    fails=Failure(NOT_ZERO),
+)
 def sqrt(g: Any, out: Any, x: Any) -> Any:
     """The square root; nan below 0.
 
     derivative: 1/(2*sqrt(x)); inf at 0
     example: sqrt(9) == 3
-    domain: x >= 0 | sqrt(0) | sqrt(-1e-300)
     """
     return (0.5 * g) / out
 
@@ -216,6 +222,8 @@ def cbrt(g: Any, out: Any, x: Any) -> Any:
     units="a -> a^-1/2",
     scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
+    kinks=(Kink("rsqrt at 0", "inf", "-inf", "rsqrt(0) == inf; grad(rsqrt)(0) == -inf"),),
+    domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
     formula=lambda x: x**-0.5,
     fails=Failure(NOT_ZERO),
 )
@@ -224,8 +232,6 @@ def rsqrt(g: Any, out: Any, x: Any) -> Any:
 
     derivative: -1/(2*x*sqrt(x))
     example: rsqrt(4) == 0.5
-    kink: rsqrt at 0 | inf | -inf | rsqrt(0) == inf; grad(rsqrt)(0) == -inf
-    domain: x > 0 | rsqrt(1e-300) | rsqrt(-1e-300)
     """
     return (-0.5 * g) * (out / x)
 
@@ -247,6 +253,7 @@ def square(g: Any, out: Any, x: Any) -> Any:
     scalar=lambda x: 1.0 / x,
     array=lambda x: 1.0 / x,
     kinks=(QUOTIENT_BY_ZERO,),
+    domain=Domain("x not 0", "reciprocal(1e-300)", "reciprocal(0)"),
     python="1.0/{0}",
     formula=lambda x: 1.0 / x,
     fails=Failure(NOT_ZERO),
@@ -256,7 +263,6 @@ def reciprocal(g: Any, out: Any, x: Any) -> Any:
 
     derivative: -1/x**2
     example: reciprocal(4) == 0.25
-    domain: x not 0 | reciprocal(1e-300) | reciprocal(0)
     """
     return -g * (out * out)
 

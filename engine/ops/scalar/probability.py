@@ -42,24 +42,27 @@ _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 # Of the normal distribution
 
 
-@by_rule(special, "out")
+@by_rule(special, "out", domain=Domain("between 0 and 1", "ndtri(0.001)", "ndtri(1.001)"))
 def ndtri(g: Any, out: Any, x: Any) -> Any:
     """The number that a standard normal number is below with probability x: the inverse of ndtr.
 
     derivative: sqrt(2*pi)*exp(ndtri(x)**2/2); inf at 0 and 1
     example: ndtri(ndtr(0.5)) ~= 0.5
-    domain: between 0 and 1 | ndtri(0.001) | ndtri(1.001)
     """
     return g * (_ROOT_TWO_PI * exp(0.5 * (out * out)))
 
 
-@by_rule(special, "out", samples=((0.5,), ([0.3, 1.8],)))
+@by_rule(
+    special,
+    "out",
+    samples=((0.5,), ([0.3, 1.8],)),
+    domain=Domain("between 0 and 2", "erfcinv(0.001)", "erfcinv(2.001)"),
+)
 def erfcinv(g: Any, out: Any, x: Any) -> Any:
     """The number whose erfc is x; inf at 0, -inf at 2.
 
     derivative: -sqrt(pi)/2*exp(erfcinv(x)**2)
     example: erfcinv(erfc(0.5)) ~= 0.5
-    domain: between 0 and 2 | erfcinv(0.001) | erfcinv(2.001)
     """
     return g * (-0.5 * math.sqrt(math.pi) * exp(out * out))
 
@@ -135,13 +138,12 @@ def log_ndtr(g: Any, out: Any, x: Any) -> Any:
 # Odds and entropies
 
 
-@by_rule(special, "x")
+@by_rule(special, "x", domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"))
 def logit(g: Any, out: Any, x: Any) -> Any:
     """log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.
 
     derivative: 1/(x*(1 - x))
     example: logit(0.5) == 0
-    domain: between 0 and 1 | logit(0.001) | logit(1.001)
     """
     return g * inverse_of_positive(x * (1.0 - x))
 

@@ -124,13 +124,19 @@ erf: Function = _error_function("erf", _TWO_BY_ROOT_PI, "The error function.", "
 erfc: Function = _error_function("erfc", -_TWO_BY_ROOT_PI, "1 - erf(x), exact also where that is small.", "-2", 1)
 
 
-@by_rule(special, "out", odd=True, samples=((0.5,), ([-0.3, 0.8],)), kinks=(POLES_AT_ONES,))
+@by_rule(
+    special,
+    "out",
+    odd=True,
+    samples=((0.5,), ([-0.3, 0.8],)),
+    kinks=(POLES_AT_ONES,),
+    domain=Domain("between -1 and 1", "erfinv(0.999)", "erfinv(1.001)"),
+)
 def erfinv(g: Any, out: Any, x: Any) -> Any:
     """The number whose erf is x; ±inf at ±1.
 
     derivative: sqrt(pi)/2*exp(erfinv(x)**2); inf at -1 and 1
     example: erfinv(erf(0.5)) ~= 0.5
-    domain: between -1 and 1 | erfinv(0.999) | erfinv(1.001)
     """
     return g * (exp(out * out) / _TWO_BY_ROOT_PI)
 
@@ -524,14 +530,21 @@ def over_positive(x: Any, y: Any) -> Any:
         "x": ("y", lambda g, out, x, y: g * log(y)),
         "y": ("x y", lambda g, out, x, y: _by_logarithm(g, x, y)),
     },
+    kinks=(
+        Kink(
+            "xlogy at (0, 0)",
+            "0",
+            "wrt x -inf; wrt y 0",
+            "xlogy(0, 0) == 0; grad(xlogy, (0, 1))(0, 0) == (-inf, 0)",
+        ),
+    ),
+    domain=Domain("y > 0; y = 0 where x = 0", "xlogy(0, 0)", "xlogy(1, -1)"),
 )
 def xlogy(x: Any, y: Any) -> Any:
     """x*log(y), and 0 where x is 0.
 
     derivative: wrt x: log(y); wrt y: x/y, 0 at (0, 0)
     example: xlogy(0, 0) == 0
-    kink: xlogy at (0, 0) | 0 | wrt x -inf; wrt y 0 | xlogy(0, 0) == 0; grad(xlogy, (0, 1))(0, 0) == (-inf, 0)
-    domain: y > 0; y = 0 where x = 0 | xlogy(0, 0) | xlogy(1, -1)
     """
     return np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y))
 
@@ -627,26 +640,39 @@ reciprocal_gamma_derivative: Function = row(
 )
 
 
-@by_rule(special, "x", samples=((2.5,), ([0.7, 0.0, -1.5, -3.0],)))
+@by_rule(
+    special,
+    "x",
+    samples=((2.5,), ([0.7, 0.0, -1.5, -3.0],)),
+    kinks=(
+        Kink(
+            "rgamma at 0, -1, -2, …",
+            "0",
+            "(-1)**n*n! at -n",
+            "rgamma([0, -1, -3]) == [0, 0, 0]; [grad(rgamma)(x) for x in [0, -1, -2, -3]] ~= [1, -1, 2, -6]",
+        ),
+    ),
+)
 def rgamma(g: Any, out: Any, x: Any) -> Any:
     """1/gamma(x), which is smooth everywhere.
 
     derivative: -digamma(x)/gamma(x); (-1)**n*n! at -n
     example: rgamma(5) ~= 1/24
-    kink: rgamma at 0, -1, -2, … | 0 | (-1)**n*n! at -n | rgamma([0, -1, -3]) == [0, 0, 0]; [grad(rgamma)(x) for x in
-    [0, -1, -2, -3]] ~= [1, -1, 2, -6]
     """
     return g * reciprocal_gamma_derivative(x, n=1)
 
 
-@composed(pure=True, samples=((2.5, {"d": 3}), ([1.7, 3.2], {"d": 2})))
+@composed(
+    pure=True,
+    samples=((2.5, {"d": 3}), ([1.7, 3.2], {"d": 2})),
+    domain=Domain("x > (d - 1)/2", "multigammaln(1.1, 3)", "multigammaln(0.9, 3)"),
+)
 def multigammaln(x: Any, /, d: Any) -> Any:
     """The logarithm of the multivariate gamma function of dimension d, of the Wishart distribution of d by d matrices;
     nan where x is not above (d - 1)/2.
 
     derivative: the sum of digamma(x - j/2) for j from 0 to d - 1
     example: multigammaln(2, 1) == lgamma(2)
-    domain: x > (d - 1)/2 | multigammaln(1.1, 3) | multigammaln(0.9, 3)
     """
     # A. T. James, Annals of Mathematical Statistics 35 (1964).
     size = small("multigammaln", "d", d)

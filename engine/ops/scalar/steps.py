@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.core.dispatch import by_array, in_family
-from agrad.engine.core.op import flat
+from agrad.engine.core.op import Kink, flat
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import equal, where
 from agrad.engine.ops.scalar.elementary import absolute
@@ -43,12 +43,14 @@ def copysign(x: Any, y: Any, /) -> Any:
     return mul(absolute(x), sign_bit(y))
 
 
-@composed(samples=((0.5, 2.0), ([-1.3, 2.1, 0.7], 0.5)))
+@composed(
+    samples=((0.5, 2.0), ([-1.3, 2.1, 0.7], 0.5)),
+    kinks=(Kink("heaviside at 0", "y", "0; wrt y 1", "grad(heaviside, (0, 1))(0, 0.5) == (0, 1)"),),
+)
 def heaviside(x: Any, y: Any, /) -> Any:
     """0 for a negative x, y at 0, 1 for a positive x.
 
     derivative: wrt x: 0; wrt y: 1 where x is 0, else exactly 0
     example: heaviside([-2, 0, 3], 0.5) == [0, 0.5, 1]
-    kink: heaviside at 0 | y | 0; wrt y 1 | grad(heaviside, (0, 1))(0, 0.5) == (0, 1)
     """
     return where(equal(x, 0.0), y, step(x))

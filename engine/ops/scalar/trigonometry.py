@@ -96,13 +96,17 @@ def asin(g: Any, out: Any, x: Any) -> Any:
     return g / sqrt(one_less_square(x))
 
 
-@by_rule(_arc, "x", array="arccos", kinks=(OUTSIDE,))
+@by_rule(
+    _arc,
+    "x",
+    array="arccos",
+    kinks=(Kink("acos at -1, 1", "", "-inf", "grad(acos)(1) == -inf; grad(acos)(-1) == -inf"), OUTSIDE),
+)
 def acos(g: Any, out: Any, x: Any) -> Any:
     """The angle in radians whose cosine is x; nan outside -1 to 1.
 
     derivative: -1/sqrt(1 - x**2); -inf at -1 and 1
     example: acos(1) == 0
-    kink: acos at -1, 1 | | -inf | grad(acos)(1) == -inf; grad(acos)(-1) == -inf
     """
     return -g / sqrt(one_less_square(x))
 
@@ -208,6 +212,7 @@ def asinh(g: Any, out: Any, x: Any) -> Any:
     array="arccosh",
     samples=((1.5,), ([1.2, 3.0],)),
     kinks=(ARC_ENDS, OUTSIDE),
+    domain=Domain("x >= 1", "acosh(1)", "acosh(0.999)"),
     fails=Failure(
         Remedy(lambda x: x == 1.0, "clip({0}, 1 + 1e-7)", "stays above 1"), beyond=lambda x: sqrt(x * x - 1.0)
     ),
@@ -217,7 +222,6 @@ def acosh(g: Any, out: Any, x: Any) -> Any:
 
     derivative: 1/sqrt(x**2 - 1); inf at 1
     example: acosh(1) == 0
-    domain: x >= 1 | acosh(1) | acosh(0.999)
     """
     return g * (rsqrt(x - 1.0) * rsqrt(x + 1.0))
 
@@ -228,6 +232,7 @@ def acosh(g: Any, out: Any, x: Any) -> Any:
     array="arctanh",
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES, OUTSIDE),
+    domain=Domain("between -1 and 1", "atanh(0.999)", "atanh(1.001)"),
     fails=Failure(INSIDE_ONES, beyond=lambda x: 1.0 - x * x),
 )
 def atanh(g: Any, out: Any, x: Any) -> Any:
@@ -235,7 +240,6 @@ def atanh(g: Any, out: Any, x: Any) -> Any:
 
     derivative: 1/(1 - x**2); inf at -1 and 1, nan outside
     example: atanh(0) == 0
-    domain: between -1 and 1 | atanh(0.999) | atanh(1.001)
     """
     return g * inverse_of_positive(one_less_square(x))
 
@@ -305,13 +309,20 @@ def _sinc_array(x: Any, n: int) -> Any:
     scalar=lambda x: _sinc_scalar(x, 0),
     array=lambda x: _sinc_array(x, 0),
     samples=((0.5,), ([-1.3, 2.1],), ([0.0, 0.1],)),
+    kinks=(
+        Kink(
+            "sinc at 0",
+            "1",
+            "0; the second -pi**2/3",
+            "sinc(0) == 1; grad(sinc)(0) == 0; grad(grad(sinc))(0) ~= -pi**2/3",
+        ),
+    ),
 )
 def sinc(g: Any, out: Any, x: Any) -> Any:
     """sin(pi*x)/(pi*x), and 1 at 0.
 
     derivative: (cos(pi*x) - sinc(x))/x; 0 at 0
     example: sinc(0) == 1
-    kink: sinc at 0 | 1 | 0; the second -pi**2/3 | sinc(0) == 1; grad(sinc)(0) == 0; grad(grad(sinc))(0) ~= -pi**2/3
     """
     return g * sinc_derivative(x, 1)
 

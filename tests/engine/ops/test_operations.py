@@ -33,6 +33,16 @@ def test_every_row_has_its_words_and_samples(op):
     assert op.family in {*FAMILIES, "internal"}
 
 
+def test_without_docstrings_all_is_there_but_the_words():
+    code = "from agrad.engine.core.op import FUNCTIONS, OPS; import agrad.engine.ops; rows = (*OPS.items(), *FUNCTIONS.items()); "
+    code += "print([(name, e.signature.text, e.total, e.pure, e.samples, e.kinks != (), e.domain is None) for name, e in rows]); "
+    code += "print([(name, FUNCTIONS[name].family) for name in FUNCTIONS])"
+    whole, bare = (
+        subprocess.check_output([sys.executable, *way, "-c", code], text=True) for way in ((), ("-OO", "-B"))
+    )
+    assert whole == bare
+
+
 @each("op", list(OPS.values()))
 def test_a_rule_reads_only_what_it_says(op):
     known = {*op.signature.operands, "out", ""}
