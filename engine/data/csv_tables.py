@@ -114,11 +114,9 @@ class Dialect:
 
     def is_number(self, text: str) -> bool:
         """Whether an entry is a number, or stands for one that is missing."""
-        try:
-            self.strict(text)
-        except ValueError:
-            return False
-        return True
+        with suppress(ValueError):
+            return self.strict(text) is not None
+        return False
 
     def other(self, text: str) -> str:
         """The decimal mark with which an entry that is no number would be one, or nothing."""

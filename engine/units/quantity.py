@@ -269,10 +269,10 @@ def converted(value: Any, unit: str) -> Tensor:
         raise AgradError("unit", message, fixes=[Hint("x to K   is the difference")], facts=Instead(text, (point,)))
     text, listener = value.node.spell(), current().listener
     counts, turned = f"{text} to rev/s   counts turns", f"2*pi*({text}) to {to.text}   is of so many turns"
-    for angles, turns, fix in ((own, to, counts), (to, own, turned)) if listener is not None else ():
+    for angles, turns, fix in ((own, to, counts), (to, own, turned)):
         is_angle = any(name.removesuffix("s") in _ANGLES for name in angles.symbols)
         is_told = is_angle and (angles is own or value.node.op is None)  # 2*pi*f counts angles
-        if is_told and any(name.endswith(("Hz", "hertz")) for name in turns.symbols):
+        if listener is not None and is_told and any(name.endswith(("Hz", "hertz")) for name in turns.symbols):
             message = "1 Hz is 1 rad/s, and no turn a second, since angles have no dimension"
             listener(Note(f"{message}: {angles.text} is of angles", fixes=[Hint(fix)]))
     copy: Tensor = OPS["clone"].call(value)

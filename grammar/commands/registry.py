@@ -300,6 +300,6 @@ def with_graph(value: Any, written: ast.Expr, word: str) -> Tensor:
     fixes = [Hint(f"var {text} = …   makes a leaf that requires grad")] if named else []
     if named and (function := getattr(value, "definition", None)) is not None:
         at = "; ".join(f"{x} = 1 ± 0.1" if word == "budget" else f"var {x} = 1" for x in function.parameters)
-        fixes = [f"{at}; value = {text}({', '.join(function.parameters)}); {word} value"]
+        fixes = [Hint(f"{at}; value = {text}({', '.join(function.parameters)}); {word} value")]
     facts = NoGraph(text) if named else None
     raise AgradError("grad", message, labels=[Label(written.span)], fixes=fixes, facts=facts)

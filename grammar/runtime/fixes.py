@@ -94,7 +94,7 @@ def _fixes(error: AgradError, names: Mapping[str, Any]) -> list[str]:
     match error.facts:
         case errors.NotCalled(name) if re.fullmatch(rf"{name} ?(\^|\*\*) ?(-1|\(-1\))", text):
             return [Hint(f"solve {name}(x) = 4 for x   is the inverse of {name} at 4")]
-        case errors.NotCalled("sec") if (here := at or current().statement) and re.search(r"\d.*\bsec$", here.text):
+        case errors.NotCalled("sec") if isinstance(here, Span) and re.search(r"\d.*\bsec$", here.text):
             return edits(here, f"{here.text[:-3]}s")  # 5 sec
         case errors.NotCalled(name):
             return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
@@ -170,14 +170,16 @@ def by_names(error: AgradError, names: Mapping[str, Any]) -> list[str]:
     at = error.labels[0].origin if error.labels else None
     if not isinstance(at, Span):
         return error.fixes
-    if apart := re.fullmatch(r"an operator is missing between `(\w+)` and `(\w+)`", error.message):
-        known = {*names, *FUNCTIONS, *CONSTANTS, *SCHOOL}
-        once = [one for one in apart.groups() if len(re.findall(rf"\b{one}\b", at.source.line_at(at.start))) == 1]
-        known = {*names, *FUNCTIONS, *CONSTANTS, *SCHOOL}
-        if any(len(one) > 1 and one.isalpha() and one not in known for one in once):  # 5 xor 3, no parameter
-            return [fix for fix in error.fixes if fix.startswith("comb(")]
-        is_called = callable(names.get(apart[1], apart[1] in {*FUNCTIONS, *SCHOOL} & {*once} and str))
-        return [fix for fix in error.fixes if (f"{apart[1]}({apart[2]})" in fix) is is_called] or error.fixes
+    if found := re.fullmatch(r"an operator is missing between `(\w+)` and `(\w+)`", error.message):
+        (left, right), line = found.groups(), at.source.line_at(at.start)
+        product, call, functions = f"{left}*{right}", f"{left}({right})", {*FUNCTIONS, *SCHOOL}
+        once = [one for one in (left, right) if len(re.findall(rf"\b{one}\b", line)) == 1]  # a parameter is there twice
+        if any(
+            len(one) > 1 and one.isalpha() and one not in {*names, *CONSTANTS} | functions for one in once
+        ):  # 5 xor 3
+            return [fix for fix in error.fixes if product not in fix and call not in fix]
+        is_called = callable(names[left]) if left in names else left in once and left in functions
+        return [fix for fix in error.fixes if (call in fix) is is_called] or error.fixes
     inverse = re.fullmatch(r"([^\W\d]\w*) ?(?:\^|\*\*) ?-1\((.+)\)", at.text)
     if inverse is not None and callable(names.get(inverse[1])):
         f, y = inverse.groups()
@@ -751,12 +753,6 @@ def alone(span: Span) -> bool:
     before = re.split(r"[;:\n\r]", text[: span.start])[-1]
     behind = re.split(r"[;#\n\r]", text[span.end :], maxsplit=1)[0]
     return not before.strip() and not behind.strip()
-
-
-def two_quotients(word: str) -> AgradError:
-    """The error for `d/dx(…)` where d has a value and dx is a function."""
-    message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
-    return AgradError("name", message, fixes=[f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"])
 
 
 def several_unknown(unknown: tuple[str, ...], names: tuple[str, ...], span: Span) -> AgradError | None:

@@ -529,7 +529,7 @@ class _Scanner:
         is_based = number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)
         if not re.match(r"[^\W\d_]", rest) or is_exponent or is_based:
             problem = self.wrong("bad number", start, end + len(rest), number=number + rest)
-            if ends := re.fullmatch(r"(\d+)\.+(\d+)", number + rest):
+            if ends := re.fullmatch(r"(\d{1,99})\.+(\d{1,99})", number + rest):
                 problem.fixes = self.counted(start, end + len(rest), *map(int, ends.groups())) or problem.fixes
             yield problem
         elif rest in ("i", "j"):

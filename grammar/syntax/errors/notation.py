@@ -192,9 +192,6 @@ def foreign_option(place: Span) -> AgradError:
         if "{}" in fix:
             value = re.split(r"\b(?:over|from|with)\b", rest)[0].rstrip()
             size, fix = len(value), fix.format(value.lstrip("= ") or word)
-            if not value.strip("= "):  # `with w`, `weighted w`
-                before = re.search(r"(?:\b(?:with|weighted|by)[ \t]+)*$", place.source.text[: place.start])
-                place, size = Span(place.source, before.start() if before else place.start, place.end), 0
         elif fix == "sigma" and (equals := re.match(r"\s*=\s*", rest)):
             size, fix = equals.end(), "sigma "
         fix = corrected(Span(place.source, place.start, place.end + size), fix)
