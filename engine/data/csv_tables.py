@@ -43,7 +43,9 @@ BLANKS = " "  # the delimiter that stands for any number of spaces and tabs
 _ORDER = (";", "\t", ",", "|", BLANKS)
 _NAMES = {"tab": "\t", "\\t": "\t", "blanks": BLANKS, "blank": BLANKS, "space": BLANKS, "comma": ",", "semicolon": ";"}
 _ROWS = 200  # of the head, that choose the delimiter
-_COMMENT = re.compile(rb"(?m)^[ \t]*#")
+# What Excel writes where a cell has an error is an entry, and no comment.
+_BEGINS = r"^[ \t]*#(?!(?:DIV/0|NULL|NUM|REF|VALUE)!|N/A|NAME\?)"
+_COMMENT, _COMMENTS = re.compile(_BEGINS), re.compile(_BEGINS.encode(), re.MULTILINE)
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|\Z)|(\S+)')
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _WITH_THOUSANDS = re.compile(
@@ -106,17 +108,15 @@ class Dialect:
         """The number that an entry is, nan for one that is missing. Raises ValueError for any other."""
         if self.na and text.strip() in self.na:
             return nan
-        if self.decimal == "," and "." in text:
+        if "_" in text or (self.decimal == "," and "." in text):  # 2024_1 is a name, though Python's float reads it
             raise ValueError
         return float(text.replace(",", ".", 1) if self.decimal == "," else text)
 
     def is_number(self, text: str) -> bool:
         """Whether an entry is a number, or stands for one that is missing."""
-        try:
-            self.strict(text)
-        except ValueError:
-            return False
-        return True
+        with suppress(ValueError):
+            return self.strict(text) is not None
+        return False
 
     def other(self, text: str) -> str:
         """The decimal mark with which an entry that is no number would be one, or nothing."""
@@ -131,7 +131,7 @@ class Dialect:
 
         def lines() -> Iterator[str]:
             for number, line in enumerate(io.StringIO(text, newline="")):
-                yield "\n" if number == begin and line.lstrip(" \t").startswith("#") else line
+                yield "\n" if number == begin and _COMMENT.match(line) else line
 
         given = lines() if self.comments and "#" in text else io.StringIO(text, newline="")
         for entries, behind in self._divided(given):
@@ -157,7 +157,7 @@ class Dialect:
 
     def is_plain(self, data: bytes) -> bool:
         """Whether pyarrow divides some rows likewise: it knows no comments, and one sign between entries."""
-        return self.delimiter != BLANKS and not (self.comments and b"#" in data and _COMMENT.search(data))
+        return self.delimiter != BLANKS and not (self.comments and b"#" in data and _COMMENTS.search(data))
 
     def extents(self, text: str) -> list[tuple[int, int]]:
         """Where each entry of a line begins and ends."""
@@ -339,7 +339,7 @@ class CsvTable(TextTable):
     @property
     def convert(self) -> Callable[[str], float]:
         """See TextTable."""
-        return float if self.dialect.decimal == "." and not self.na else self.dialect.strict
+        return self.dialect.strict
 
     def _wrong(self, entry: str) -> tuple[str, dict[str, Any]]:
         """See TextTable."""

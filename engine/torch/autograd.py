@@ -167,11 +167,11 @@ def _seeds(roots: Sequence[Any], given: Sequence[Any], create_graph: bool) -> di
         if not root.requires_grad:
             raise graph_errors.no_grad_error(root.node)
         if gradient is None and root.numel() != 1:
-            raise AgradError(
-                "grad",
-                f"grad can be implicitly created only for scalar outputs, and this has shape {[*root.shape]}",
-                fixes=[Hint("y.sum().backward()"), Hint("y.backward(torch.ones_like(y))")],
-            )
+            text = root.node.spell()
+            name = text if text.replace(".", "_").isidentifier() else f"({text})"
+            message = f"grad can be implicitly created only for scalar outputs, and this has shape {[*root.shape]}"
+            fixes = [Hint(f"{name}.sum().backward()"), Hint(f"{name}.backward(torch.ones_like({text}))")]
+            raise AgradError("grad", message, fixes=fixes)
         seed = seed_of(root, plainly(gradient), create_graph)
         seeds[root.node] = seed if root.node not in seeds else seeds[root.node] + seed
     return seeds

@@ -96,7 +96,8 @@ def measured(value: Any, u: Any) -> tuple[Any, Any, Unit | None]:
         return value, u, None
     if own is None or by is None or own.dim != by.dim:
         of, its = (one.text if one else "no unit" for one in (own, by))
-        raise AgradError("unit", f"the value is in {of}, and its uncertainty in {its}", fixes=[Hint("1.2 ± 0.3 mm")])
+        fixes = [Hint(f"1.2 ± 0.3 {of if own else its}")]
+        raise AgradError("unit", f"the value is in {of}, and its uncertainty in {its}", fixes=fixes)
     u = u.value - float((by.zero or 0) * by.factor)
     node = value.node
     if node.op is None and node.name is None and node.uncertainty is None:
@@ -266,10 +267,14 @@ def converted(value: Any, unit: str) -> Tensor:
         point = f"({-float(to.zero):g} {to.text} + {text})"  # the temperature that is so far from absolute zero
         message = f"a difference of temperatures has no zero, as {to.text} has"
         raise AgradError("unit", message, fixes=[Hint("x to K   is the difference")], facts=Instead(text, (point,)))
-    listener, is_angle = current().listener, any(name.removesuffix("s") in _ANGLES for name in own.symbols)
-    if is_angle and listener is not None and any(name.endswith(("Hz", "hertz")) for name in to.symbols):
-        message = f"1 Hz is 1 rad/s, and no turn a second, since angles have no dimension: {own.text} is of angles"
-        listener(Note(message, fixes=[Hint("x to rev/s   counts turns")]))
+    text, listener = value.node.spell(), current().listener
+    counts, turned = f"{text} to rev/s   counts turns", f"2*pi*({text}) to {to.text}   is of so many turns"
+    for angles, turns, fix in ((own, to, counts), (to, own, turned)):
+        is_angle = any(name.removesuffix("s") in _ANGLES for name in angles.symbols)
+        is_told = is_angle and (angles is own or value.node.op is None)  # 2*pi*f counts angles
+        if listener is not None and is_told and any(name.endswith(("Hz", "hertz")) for name in turns.symbols):
+            message = "1 Hz is 1 rad/s, and no turn a second, since angles have no dimension"
+            listener(Note(f"{message}: {angles.text} is of angles", fixes=[Hint(fix)]))
     copy: Tensor = OPS["clone"].call(value)
     copy.node.unit = to
     return copy

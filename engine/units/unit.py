@@ -21,9 +21,9 @@ BASE = "kg m s A K mol cd bit"  # in the order in which they are written
 NAMED = "N Pa J W C V F Ω Wb T H"  # what a result is shown in where its dimension is exactly theirs
 _SUPERSCRIPT = str.maketrans("-0123456789/", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᐟ")
 DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-_WORD = r"°?[A-Za-z_µμΩ\u2126Åö]+|°"
-# The power of a unit: `^2`, `**-1`, `^(1/3)`, `²`.
-POWER = r"(?:(?:\^|\*\*)(-?\d+(?![\w.])|\(-?\d+(?:/\d+)?\))|([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))"
+_WORD = r"°?[A-Za-z_µμΩ\u2126Åöℓ]+|°"
+# The power of a unit: `^2`, `**-1`, `^(1/3)`, `²`; not of thousands of digits, which Python does not read.
+POWER = r"(?:(?:\^|\*\*)(-?\d{1,99}(?![\w.])|\(-?\d{1,99}(?:/[1-9]\d{0,98})?\))|(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,99}))"
 _FACTOR, _JOINT = rf"(?:{_WORD})(?:{POWER})?", "[·*⋅ ]"
 _PRODUCT = rf"{_FACTOR}(?:{_JOINT}{_FACTOR})*"
 _WHOLE = pattern(rf"(?:1(?=/)|{_PRODUCT})(?:/(?:{_FACTOR}|\({_PRODUCT}\)))*")
@@ -166,6 +166,8 @@ def near(name: str) -> list[str]:
     lower, power = name.lower(), pattern(r"([^\W\d]+)([23])").fullmatch(name)
     if power and find(power[1]):
         return [f"{power[1]}^{power[2]}"]
+    if product := pattern(r"([mkMG]?(?:N|Pa|V|W|A|J))([mc]?m|s|h)").fullmatch(name):  # Nm, kNm, mPas, Ws
+        return [f"{product[1]}·{product[2]}"]
     for word in (lower, lower.removesuffix("s")):
         if word in AMBIGUOUS:
             return AMBIGUOUS[word].split()
@@ -182,7 +184,7 @@ def find(name: str) -> Unit | None:
 
 @lru_cache(4096)
 def _known(name: str) -> Unit | None:
-    name = name.replace("μ", "µ").replace("\u2126", "Ω")
+    name = name.replace("μ", "µ").replace("\u2126", "Ω").replace("ℓ", "l")
     if name in _rows():
         return _defined(name)
     for prefix, scale in PREFIXES.items():
@@ -216,7 +218,11 @@ def read(text: str) -> Unit:
     if "/" in text[:end] and text[end : end + 1] in {*"·*⋅ "}:
         above, _, below = text.partition("/")
         fix = f"{above}/({below.replace(text[end], '·').replace('/', '·')})"
-        raise AgradError("unit", f"what is below the line of `{text}` is not clear", fixes=[Hint(fix)])
+        message = f"what is below the line of `{text}` is not clear"
+        raise AgradError("unit", message, fixes=[Hint(fix)], facts=Instead(text, (fix,)))
+    if degrees := pattern(r"deg(?:rees?)?[ ·]([CF])").fullmatch(text):
+        message = f"`{text}` is the product of an angle and another unit: a temperature is in °{degrees[1]}"
+        raise AgradError("unit", message, fixes=[Hint(f"°{degrees[1]}")], facts=Instead(text, (f"°{degrees[1]}",)))
     if not end or end < len(text):
         is_open = text.count("(") > text.count(")")
         raise AgradError("unit", f"`{text}` is not a unit{': a bracket is open' * is_open}")

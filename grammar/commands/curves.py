@@ -24,6 +24,7 @@ from agrad.grammar.results import Printed, Shown, Studied
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, meaning
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.ast import Name, loads
+from agrad.grammar.syntax.errors.messages import corrected
 
 
 @command(operands=EXPRESSION, options={"to": DRAWN["to"], "title": DRAWN["title"]})
@@ -117,7 +118,9 @@ def require_numbers(session: Session, call: Call, ends: tuple[float, float]) -> 
                 break
     else:
         return
-    raise call.wrong("shape", message, f"{text}({name})")
+    raise call.wrong(
+        "shape", message, corrected(call.span, call.span.text.replace(f" {text} ", f" {text}({name}) ", 1))
+    )
 
 
 @command(operands=EXPRESSION, options={"at": VALUE})
@@ -165,8 +168,8 @@ def _function(session: Session, call: Call) -> tuple[Callable[[Any], Any], str]:
     """The function of one number that is typed: with its variable, as a name, or with one name that varies."""
     function: Closure = call.values[0]
     definition, text = function.definition, call.operand(0).span.text
-    if definition.parameters:
-        return (lambda x: as_array(function(x))), definition.parameters[0]
+    if definition.parameters:  # of `tangent f at x = 2` the value is a function
+        return (lambda x: as_array(y(x) if callable(y := function(x)) else y)), definition.parameters[0]
     scopes = call.names, session.names
     names = [name for name in dict.fromkeys(one.id for one in loads(definition.tree)) if name not in CONSTANTS]
     free = [name for name in names if meaning(name, scopes, None) is None]

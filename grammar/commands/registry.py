@@ -298,5 +298,8 @@ def with_graph(value: Any, written: ast.Expr, word: str) -> Tensor:
     named = isinstance(written, ast.Name)
     message = f"{word}: {text} is {describe_value(value)}, with no graph and no gradient"
     fixes = [Hint(f"var {text} = …   makes a leaf that requires grad")] if named else []
+    if named and (function := getattr(value, "definition", None)) is not None:
+        at = "; ".join(f"{x} = 1 ± 0.1" if word == "budget" else f"var {x} = 1" for x in function.parameters)
+        fixes = [Hint(f"{at}; value = {text}({', '.join(function.parameters)}); {word} value")]
     facts = NoGraph(text) if named else None
     raise AgradError("grad", message, labels=[Label(written.span)], fixes=fixes, facts=facts)

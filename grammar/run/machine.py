@@ -506,7 +506,8 @@ class Machine:
         if isinstance(left, numbers) and isinstance(right, numbers):
             shapes = [x.shape if isinstance(x, Tensor) else () for x in (left, right)]
             if any(shapes):
-                raise operations.entry_by_entry()
+                fixes = [Hint("any(x is y for y in ys)   finds the very same one"), Hint("all(x == y)")]
+                raise AgradError("type", "arrays are compared entry by entry: one truth is asked for", fixes=fixes)
             if Units.exist and any(isinstance(x, Tensor) for x in (left, right)):
                 units.common([left, right])
                 return truth(OPS["equal"].call(left, right))
@@ -632,7 +633,10 @@ class Machine:
             lists.refuse_itself(target, tuple(parts))
             target.change(parts)
         elif type(target) is List and isinstance(index, tuple):
-            raise operations.several_indices()
+            fixes = [Hint("xs[0][1] = …   writes into the first entry of the list")]
+            raise AgradError(
+                "type", "an entry of a list is assigned to by one index; the list is no array", fixes=fixes
+            )
         elif type(target) is List:
             target.put(lists.place_in(target, index), value)
         elif isinstance(target, Tensor):
@@ -644,7 +648,8 @@ class Machine:
     def on_delete_index(site: tuple[None, Span], target: Any, index: Any) -> None:
         """`del x[i]`."""
         if type(target) is not List:
-            raise operations.not_deleted(target)
+            what, fixes = operations.describe_value(target), [Hint("x[1:], x[:-1]   leaves out an entry")]
+            raise AgradError("type", f"the entries of {what} cannot be deleted", fixes=fixes)
         parts = list(target.parts)
         del parts[tidy_slice(index) if isinstance(index, slice) else lists.place_in(target, index)]
         target.change(parts)
@@ -751,7 +756,9 @@ class Machine:
         """
         names = self.session.names
         if "d" in names and callable(names.get(word)):
-            raise runtime.fixes.two_quotients(word)
+            message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
+            fixes = [f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"]
+            raise AgradError("name", message, fixes=fixes)
         return runtime.school.derivative(function, int(order), x, bool(is_of), function.definition.parameters[0])
 
     def on_callee(self, span: Span, function: Any) -> Any:

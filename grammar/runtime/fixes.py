@@ -22,7 +22,7 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Source, Span, leading, suggest
-from agrad.grammar.elsewhere import ABSENT, FORMS, KNOWN_ELSEWHERE, MODULES, READERS, USUAL, WORDS
+from agrad.grammar.elsewhere import ABSENT, FORMS, KNOWN_ELSEWHERE, MODULES, READERS, SCHOOL, USUAL, WORDS
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
@@ -62,7 +62,7 @@ def explain(
     `since`: how many statements to take back so that the one at a place is among them, 0 where that cannot be.
     `computed` has the formulas of numbers, and `names` has their values.
     """
-    error.fixes = of_own_table(_fixes(error) or error.fixes, _typed(error), names)
+    error.fixes = of_own_table(_fixes(error, names or {}) or error.fixes, _typed(error), names)
     if isinstance(error.facts, errors.NoGraph):
         error.fixes = _leaf_behind(error.facts.name, computed, names or {}) or error.fixes
     if isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
@@ -81,7 +81,7 @@ def _leaf_behind(name: str, computed: Mapping[str, Any], names: Mapping[str, Any
     return [f"var {given[-1]} = {format_number(names[given[-1]], None)}; {name} = {text}"] if given else []
 
 
-def _fixes(error: AgradError) -> list[str]:
+def _fixes(error: AgradError, names: Mapping[str, Any]) -> list[str]:
     """The fixes for the facts of an error; those for a type error depend on how the expression is written."""
     at = error.at if isinstance(error.at, Span) else None
     text = at.text if at is not None else ""
@@ -94,6 +94,8 @@ def _fixes(error: AgradError) -> list[str]:
     match error.facts:
         case errors.NotCalled(name) if re.fullmatch(rf"{name} ?(\^|\*\*) ?(-1|\(-1\))", text):
             return [Hint(f"solve {name}(x) = 4 for x   is the inverse of {name} at 4")]
+        case errors.NotCalled("sec") if isinstance(here, Span) and re.search(r"\d.*\bsec$", here.text):
+            return edits(here, f"{here.text[:-3]}s")  # 5 sec
         case errors.NotCalled(name):
             return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
         case WrongPlace():
@@ -101,7 +103,12 @@ def _fixes(error: AgradError) -> list[str]:
         case WrongAttribute(name, instead):
             return _attribute(name, instead, at)
         case errors.Instead(old, new) if at is not None:
-            places = [*re.finditer(rf"(?<![\w.]){re.escape(old)}(?![\w.])", text)]
+            number = r"(?:\.0*)?" if old.isdigit() else ""  # 1.0 is shown as 1
+            places = [*re.finditer(rf"(?<![\w.]){re.escape(old)}{number}(?![\w.])", text)]
+            words = {
+                f"{old} {one}": f"{old} {units.unit.word(one) or one}" for one in names
+            }  # 3 m, where m has a value
+            new = tuple(words.get(one, one) for one in new)
             return edits(at, *[f"{text[: places[-1].start()]}{one}{text[places[-1].end() :]}" for one in new if places])
         case errors.UnknownColumn() as facts:
             return column_fixes(facts, at)
@@ -163,6 +170,16 @@ def by_names(error: AgradError, names: Mapping[str, Any]) -> list[str]:
     at = error.labels[0].origin if error.labels else None
     if not isinstance(at, Span):
         return error.fixes
+    if found := re.fullmatch(r"an operator is missing between `(\w+)` and `(\w+)`", error.message):
+        (left, right), line = found.groups(), at.source.line_at(at.start)
+        product, call, functions = f"{left}*{right}", f"{left}({right})", {*FUNCTIONS, *SCHOOL}
+        once = [one for one in (left, right) if len(re.findall(rf"\b{one}\b", line)) == 1]  # a parameter is there twice
+        if any(
+            len(one) > 1 and one.isalpha() and one not in {*names, *CONSTANTS} | functions for one in once
+        ):  # 5 xor 3
+            return [fix for fix in error.fixes if product not in fix and call not in fix]
+        is_called = callable(names[left]) if left in names else left in once and left in functions
+        return [fix for fix in error.fixes if (call in fix) is is_called] or error.fixes
     inverse = re.fullmatch(r"([^\W\d]\w*) ?(?:\^|\*\*) ?-1\((.+)\)", at.text)
     if inverse is not None and callable(names.get(inverse[1])):
         f, y = inverse.groups()
@@ -256,7 +273,7 @@ def _too_many(at: Span, error: AgradError) -> list[str]:
     name, brackets = apart(at.text)
     given = [one.strip() for one in brackets[1:-1].split(",")]
     pointed = re.sub(r"(?<![\w.,])(\d+),(\d+)(?![\w.])(?!,\S)", r"\1.\2", brackets, count=1)
-    if pointed != brackets and isinstance(error.facts, errors.OneTooMany):
+    if pointed != brackets and isinstance(error.facts, errors.OneTooMany) and error.message.startswith(name):
         error.notes.append("the decimal mark is a point")
         return edits(at, f"{name}{pointed}")
     plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
@@ -551,6 +568,8 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
 def _as_unit(name: str, span: Span, means_more: bool) -> list[str]:
     """`3 Kg`, `2 hrs to s`: the line with units that a word behind a number may mean, or how one is defined."""
     text = span.source.text
+    if not means_more and units.unit.find(name) and re.search(r"(?<!\w)[\d.]+ ?[^\W\d]\S*\*$", text[: span.start]):
+        return [*filter(can_be_read, [corrected(Span(span.source, span.start - 1, span.start), "·")])]  # 5 kg*m^2
     if means_more or not re.search(r"(?<!\w)[\d.]+[ \t]+$", text[: span.start]):
         return []
     fixed = [corrected(span, one) for one in units.unit.near(name)]
@@ -642,6 +661,9 @@ def _joined(name: str, span: Span, called: bool, known: Collection[str]) -> list
 def _of_form(name: str, given: list[str], known: Collection[str]) -> str:
     """What a call with these arguments is by the forms; empty where it is none of them."""
     place, _, form = FORMS.get(f"{name}/{len(given)}", "").partition(" ")
+    given = [re.sub(r"^weights ?= ?", "", one) for one in given]
+    if name in ("diff", "D") and len(given) == 1 and isinstance(known, Mapping) and callable(known.get(given[0])):
+        return f"{given[0]}'"
     if form and (place == "-" or given[int(place)].isidentifier()):
         return form.format(*given, term=given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})")
     by = given[1:]
@@ -731,12 +753,6 @@ def alone(span: Span) -> bool:
     before = re.split(r"[;:\n\r]", text[: span.start])[-1]
     behind = re.split(r"[;#\n\r]", text[span.end :], maxsplit=1)[0]
     return not before.strip() and not behind.strip()
-
-
-def two_quotients(word: str) -> AgradError:
-    """The error for `d/dx(…)` where d has a value and dx is a function."""
-    message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
-    return AgradError("name", message, fixes=[f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"])
 
 
 def several_unknown(unknown: tuple[str, ...], names: tuple[str, ...], span: Span) -> AgradError | None:

@@ -659,24 +659,6 @@ def has_axes(value: Any) -> bool:
     return type(value) in (List, Table) or (isinstance(value, Tensor) and value.shape != ())
 
 
-def entry_by_entry() -> AgradError:
-    """The error for `x in ys` of arrays."""
-    fixes = [Hint("any(x is y for y in ys)   finds the very same one"), Hint("all(x == y)")]
-    return AgradError("type", "arrays are compared entry by entry: one truth is asked for", fixes=fixes)
-
-
-def several_indices() -> AgradError:
-    """The error for `xs[0, 1] = y` of a list."""
-    fixes = [Hint("xs[0][1] = …   writes into the first entry of the list")]
-    return AgradError("type", "an entry of a list is assigned to by one index; the list is no array", fixes=fixes)
-
-
-def not_deleted(target: Any) -> AgradError:
-    """The error for `del x[i]` of what is no list."""
-    fixes = [Hint("x[1:], x[:-1]   leaves out an entry")]
-    return AgradError("type", f"the entries of {describe_value(target)} cannot be deleted", fixes=fixes)
-
-
 def refuse_ambiguous(left: Any, right: Any, sides: tuple[Span, Span], sign: Span) -> None:
     """Raise AgradError for `·` and `×` of two arrays, with the products that their shapes allow, if any."""
     a, b = shapes = [as_array(value).shape for value in (left, right)]

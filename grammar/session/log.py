@@ -156,10 +156,10 @@ class SessionLog:
         if not last or statement.span.source.is_file:
             return
         self.results.append((len(self.entries), number_of(entry), last[0]))
-        held = sum(getattr(value, "nbytes", 0) for _, _, value in self.results)
-        while len(self.results) > _RESULTS or (held > _MOST and len(self.results) > 1):
-            _, self._dropped, old = self.results.popleft()
-            held -= getattr(old, "nbytes", 0)
+        sizes = [size if isinstance(size := getattr(one, "nbytes", 0), int) else 0 for _, _, one in self.results]
+        while len(sizes) > _RESULTS or (sum(sizes) > _MOST and len(sizes) > 1):
+            _, self._dropped, _ = self.results.popleft()
+            del sizes[0]
 
     def cut(self, count: int) -> None:
         """Forget all but the first so many."""

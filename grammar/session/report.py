@@ -139,13 +139,9 @@ def _measured(leaves: list[Tensor]) -> list[Part]:
     if linked:
         names = [x.node.spell() for x in linked]
         parts.append("Some of these are correlated:")
-        parts.append(Grid(_correlations(linked, names), range(1, 1 + sum(x.size for x in linked))))
+        first, *others = [(row[0], *row[3:]) for row in inspect.budget.joint(linked, names).rows()]
+        parts.append(Grid([("correlation", *first[1:]), *others], range(1, 1 + sum(x.size for x in linked))))
     return parts
-
-
-def _correlations(values: list[Tensor], names: list[str]) -> list[tuple[str, ...]]:
-    head, *rows = [(row[0], *row[3:]) for row in inspect.budget.joint(values, names).rows()]
-    return [("correlation", *head[1:]), *rows]
 
 
 def _typed(value: Tensor) -> str:

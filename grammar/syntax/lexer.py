@@ -40,7 +40,7 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 
 # Behind these a unit may stand; a bracket is one that is no call and no index. `d/dx` is none.
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
-_MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Å])"
+_MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Åℓ])"
 _RAISED = rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
 _DIGITS = r"[ \t]?(\d+(?:\.\d+)?)"
 MINUTES = rf"°{_DIGITS}['′](?:{_DIGITS}(?:[\"″]|''))?"  # with seconds
@@ -529,7 +529,7 @@ class _Scanner:
         is_based = number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)
         if not re.match(r"[^\W\d_]", rest) or is_exponent or is_based:
             problem = self.wrong("bad number", start, end + len(rest), number=number + rest)
-            if ends := re.fullmatch(r"(\d+)\.+(\d+)", number + rest):
+            if ends := re.fullmatch(r"(\d{1,99})\.+(\d{1,99})", number + rest):
                 problem.fixes = self.counted(start, end + len(rest), *map(int, ends.groups())) or problem.fixes
             yield problem
         elif rest in ("i", "j"):

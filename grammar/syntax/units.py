@@ -11,7 +11,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax import ast
 
 _BLANK = re.compile(r"[ \t]*")
-_WORD = r"(°?[A-Za-z_µμΩ\u2126Åö]+)"
+_WORD = r"(°?[A-Za-z_µμΩ\u2126Åöℓ]+)"
 _FACTOR = re.compile(rf"{_WORD}(?![(\[]|[^\W⁰¹²³⁴⁵⁶⁷⁸⁹]){unit.POWER}?")
 # A power that is none of a unit would be one of the number with the unit: `3 m^n`.
 _ENDS = re.compile(r"(?![\w(\['\"]|\.(?!\.))(?![ \t]*(?:\(|\^|\*\*))")

@@ -130,6 +130,25 @@ def test_the_fix_of_a_slip_gives_what_was_meant() -> None:
         assert again is None or again.kind == "file" or again.message == "x has no gradient", text
 
 
+@each(
+    "text, fixes",
+    [
+        ("L - 1.0", ["L - 1 metre"]),  # where m has a value, a metre is written out
+        ("fit y ~ c*x + d over c, d weighted w", ["fit y ~ c*x + d over c, d sigma 1/sqrt(w)"]),
+        ("5 xor 3", []),  # `xor*3` helps nobody
+        ("L to", []),
+        ("g(t) = t w", ["g(t) = t*w"]),
+        ("ode(lambda s: s, 1, [0,1])", []),  # and not the number 0.1
+        ("x = 5 m^(1/0)", None),
+        ("1..%s" % ("9" * 5000), None),
+    ],
+)
+def test_fixes_know_what_has_a_value(text: str, fixes: list[str] | None) -> None:
+    error = failure(new_session("L = 3 m; m = 5 kg; x = [1, 2, 3]; y = [1, 2, 4]; w = [1, 1, 2]"), text)
+    assert error is not None
+    assert fixes is None or error.fixes == fixes
+
+
 def test_data_are_no_parameters_of_a_fit() -> None:
     session = new_session("x = [1, 2, 3, 4]; y = [2, 4.1, 5.9, 8]")
     error = failure(session, "fit y ~ m*x + q")

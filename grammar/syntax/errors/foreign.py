@@ -87,10 +87,10 @@ def _derivative(context: ErrorContext) -> AgradError | None:
         return None
     text = re.sub(r"^of\b[ \t]*", "", context.rest_of_line(head.end_pos).partition("#")[0].strip())
     names = [name for name in re.findall(r"[^\W\d]\w*", text) if name not in FUNCTIONS and name not in ("pi", "e")]
-    fix = derivative_of(text, names[0] if names else "x")
-    if text.isidentifier():  # a value, or a function
-        fix = Hint(f"grad({text}, x)   of a value {text} by a leaf x; grad({text})(1) of a function")
-    return context.wrong("derivative of", head, fixes=[fix], word=head)
+    fixes = [derivative_of(text, names[0] if names else "x")]
+    if text.isidentifier():
+        fixes = [Hint(f"grad({text})(1)   of a function"), Hint(f"grad({text}, x)   of a value {text} by a leaf x")]
+    return context.wrong("derivative of", head, fixes=fixes, word=head)
 
 
 _OVER = re.compile(

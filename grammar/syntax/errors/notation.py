@@ -67,7 +67,7 @@ def drawn(context: ErrorContext) -> AgradError | None:
         return context.wrong("points", context.place, fixes=fixes if min(int(x), int(y)) else [])
     versus, apart = _VERSUS.fullmatch(place.text), _APART.fullmatch(place.text)
     operands = [versus[2], versus[1]] if versus else re.findall(_OPERAND, apart[1]) if apart else []
-    if not operands or (not versus and not {*operands}.isdisjoint({*OPTIONS["plot"], "for", "in"})):
+    if not operands or (not versus and not {*operands}.isdisjoint({*OPTIONS["plot"], "for", "in", "fit"})):
         return None
     return context.wrong("points", context.place, fixes=[corrected(place, f" {', '.join(operands)}")])
 
@@ -191,7 +191,7 @@ def foreign_option(place: Span) -> AgradError:
         rest, size = behind[0] if behind else "", 0
         if "{}" in fix:
             value = re.split(r"\b(?:over|from|with)\b", rest)[0].rstrip()
-            size, fix = len(value), fix.format(value.lstrip("= "))
+            size, fix = len(value), fix.format(value.lstrip("= ") or word)
         elif fix == "sigma" and (equals := re.match(r"\s*=\s*", rest)):
             size, fix = equals.end(), "sigma "
         fix = corrected(Span(place.source, place.start, place.end + size), fix)

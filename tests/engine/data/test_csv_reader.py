@@ -25,10 +25,11 @@ GOOD = {
     "empty lines": "\n  \nx,y\n\n1,2\n   \n\n3,4\n\n",
     "blanks around entries": " x , y\n 1, 2\n3 ,4 \n",
     "no last line end": "1,2\n3,4",
-    "digits grouped as Python takes them": "0_1,2\n3,4\n",
 }
 BAD = {
     "an entry that is a word": ("x,y\n1,2\n\n3,four\n", 4, '"four" is not a number'),
+    "digits with a low line between them, as in names": ("x,y\n1,2\n2024_1,4\n", 3, '"2024_1" is not a number'),
+    "what Excel writes for an error, which is no comment": ("x,y\n1,2\n#DIV/0!,4\n", 3, '"#DIV/0!" is not a number'),
     "an empty entry": ("1,2\n3,\n", 2, "the entry is empty"),
     "an entry too many": ("1,2\n3,4,5\n", 2, "3 entries, not 2"),
     "an entry too few": ("x,y\n1,2\n3\n", 3, "1 entry, not 2"),

@@ -450,7 +450,7 @@ def test_a_budget_as_csv_has_the_units_of_each_row():
     assert "unit" not in said("x = 2.0 ± 0.1; budget 2*x as csv")[-1]
 
 
-@each("text, is_told", [("60 rpm to Hz", True), ("360 deg/s to kHz", True), ("60 rpm to rev/s", False), ("2*(50 Hz) to rpm", False)])  # fmt: skip
+@each("text, is_told", [("60 rpm to Hz", True), ("360 deg/s to kHz", True), ("60 rpm to rev/s", False), ("2*(50 Hz) to rpm", False), ("50 Hz to rpm", True)])  # fmt: skip
 def test_hertz_of_angles_are_told_apart_from_turns(text, is_told):
     shown = []
     session = Session()
