@@ -21,27 +21,28 @@ RANKS: dict[Any, int] = {bool: 0, int: 1, float: 2}
 class dtype:  # noqa: N801 - NumPy's name
     """The type of the entries of an array, which converts numbers when it is called."""
 
-    __slots__ = ("kind", "name")
+    __slots__ = ("name", "of")
     __name__ = property(lambda self: self.name)
+    kind = property(lambda self: "bif"[self.of.rank])
     shape, ndim = (), 0
 
     def __init__(self, name: str) -> None:
-        self.name, self.kind = name, as_dtype(OF_TORCH[name.rstrip("_")])
+        self.name, self.of = name, as_dtype(OF_TORCH[name.rstrip("_")])
 
     def __call__(self, x: Any = 0) -> Any:
         """A number, or an array, of this type."""
-        return x.astype(self) if isinstance(x, Entries) else wrapped(dtype_in_numpy(self)(self.kind.python(x)))
+        return x.astype(self) if isinstance(x, Entries) else wrapped(dtype_in_numpy(self)(self.of.python(x)))
 
     def __eq__(self, other: object) -> bool:
         known = isinstance(other, dtype) or (isinstance(other, str | type) and (other in DTYPES or other in RANKS))
-        return known and _kind(other) is self.kind
+        return known and _kind(other) is self.of
 
     def __hash__(self) -> int:
-        return hash(self.kind)
+        return hash(self.of)
 
     def __instancecheck__(self, x: Any) -> bool:
         """Whether a value is one number of this type."""
-        return type(x) is number and x.kind is self.kind
+        return type(x) is number and x.kind is self.of
 
     def __repr__(self) -> str:
         return f"dtype('{self.name}')"
@@ -60,11 +61,11 @@ _TOLD = {bool_: "bool_", int64: "int64", float64: "float64"}
 def _kind(given: Any) -> Any:
     """A type that is given, as PyTorch has it: by a name of a list, and none else."""
     if isinstance(given, dtype):
-        return given.kind
+        return given.of
     if given in RANKS:
         return (bool_, int64, float64)[RANKS[given]]
     if type(given) is str and (given in OF_TORCH or given in DTYPES):
-        return OF_TORCH.get(given) or DTYPES[given].kind
+        return OF_TORCH.get(given) or DTYPES[given].of
     raise TypeError(f"np.float64, np.int64 and np.bool_ are the types of arrays, not {given!r}")
 
 
@@ -164,9 +165,18 @@ class Entries(Tensor):
     def __hash__(self) -> int:
         if self.requires_grad:
             return object.__hash__(self)
-        if self.node.shape:
+        if type(self) is ndarray:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(self.item())
+
+    def __iter__(self) -> Any:
+        """The rows, or numbers, which do not change with the array."""
+        if not self.node.shape or self.requires_grad:
+            return Tensor.__iter__(self)
+        if self.node.shape[1:]:
+            return (self[place] for place in range(len(self)))
+        whole: Any = self
+        return (as_numpys(Tensor.of(float(whole.value[place]), whole.kind), True) for place in range(len(self)))
 
     def __float__(self) -> float:
         return float(as_array(self))
@@ -187,7 +197,7 @@ class Entries(Tensor):
     def reshape(self, *shape: Any, **keywords: Any) -> Any:
         """Other axes for the same data."""
         try:
-            return OF_TENSORS.reshape(self, *shape, **keywords)
+            return as_numpys(OF_TENSORS.reshape(self, *shape, **keywords), False)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
@@ -203,7 +213,10 @@ class Entries(Tensor):
         """The axes in another order; in the opposite one, where none is given."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         real.transpose(real.broadcast_to(0.0, self.shape), order)  # which refuses what is no order
-        return self.T if order is None else self.permute(*order)
+        found = OF_TENSORS.T.__get__(self) if order is None else self.permute(*order)
+        return as_numpys(found, type(self) is number)
+
+    T = property(transpose)
 
     def copy(self) -> Any:
         """A copy."""
@@ -214,6 +227,7 @@ class Entries(Tensor):
 
     __copy__ = __deepcopy__
     conj = conjugate = copy
+    imag = property(lambda self: as_numpys(NUMPY["zeros_like"](self), type(self) is number))
 
     def numpy(self, **_: Any) -> Any:
         """The entries for NumPy."""
@@ -311,6 +325,6 @@ def _by_numpy(name: str) -> Any:
 
 for _name in (
     "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod repeat round"
-    " searchsorted squeeze std sum take trace var"
+    " searchsorted squeeze std sum swapaxes take trace var"
 ).split():
     setattr(Entries, _name, _by_numpy(_name))

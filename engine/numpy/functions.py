@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
+from functools import cache, partial, reduce
 from typing import Any
 
 from agrad.engine import units
@@ -20,11 +22,13 @@ from agrad.numpy.arrays import (
     as_numpys,
     dtype_in_numpy,
     item_of_tensor,
+    ndarray,
     number,
     plain,
     wrapped,
 )
-from agrad.torch.tensor import Tensor
+from agrad.torch.registry import engine
+from agrad.torch.tensor import Tensor, above, part_of
 
 _TABLES = tables(beside(__file__, "functions.txt"))
 _FACTS = _TABLES["functions"] | _TABLES["linalg"]
@@ -115,7 +119,7 @@ def _afford(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         entries = 0 if name in ("split", "array_split") else entries * entries if name[:3] == "tri" else entries
     elif "products" in _FACTS[name]:
         entries = 1.0
-        for one in [*args, *keywords.values()]:
+        for one in [*args, *(value for key, value in keywords.items() if key != "dtype")]:
             parts = one if isinstance(one, list | tuple) and name == "multi_dot" else (one,)
             for part in parts:
                 entries *= max(_sizes(part), 1) if not isinstance(part, str) else 1
@@ -147,6 +151,8 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
             return _traced(name, of(), args, keywords)
         if name in ("empty", "empty_like"):
             return NUMPY[f"zeros{name[5:]}"](*args, **keywords)  # nothing is left as it was in memory
+        if name in ("ravel", "reshape") and args and type(args[0]) is ndarray and not keywords:
+            return getattr(args[0], name)(*args[1:], **keywords)  # which knows what is one after the other in memory
         given = tuple([_given(one, name) if not _is_type(one) else dtype_in_numpy(one) for one in args])
         options = _keywords(keywords, name)
         _afford(name, given, options)
@@ -154,6 +160,10 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
             found = getattr(of(), name)(*given, **options)
             if getattr(found, "dtype", None) == real.float16:  # of truths
                 found = getattr(of(), name)(*map(_of_truths, given), **options)
+            function = partial(getattr(of(), name), **options)
+            for place, x in enumerate(args):
+                if type(x) is ndarray and type(given[place]) is real.ndarray:
+                    found = _shared(found, x, function, given, place)
             return wrapped(found)
         except real.linalg.LinAlgError as error:
             raise LinAlgError(str(error)) from None
@@ -161,6 +171,32 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"NumPy's {name}."
     return call
+
+
+def _shared(
+    found: Any, x: Any, function: Callable[..., Any], given: tuple[Any, ...], place: int = 0, *path: int
+) -> Any:
+    """What a function has made of the data of an array, x, which it had at a place: views of the data are those of x.
+
+    The path leads to the view among several results.
+    """
+    if type(found) in (list, tuple):
+        return type(found)([_shared(one, x, function, given, place, *path, n) for n, one in enumerate(found)])
+    if found is given[place]:
+        return x
+    if type(found) is not real.ndarray or found.base is None or not real.may_share_memory(found, given[place]):
+        return found
+
+    @cache
+    def places(shape: tuple[int, ...]) -> Any:
+        whole = real.arange(math.prod(shape)).reshape(shape)
+        return reduce(operator.getitem, path, function(*given[:place], whole, *given[place + 1 :]))
+
+    def again(whole: Any) -> Any:
+        return engine("getitem", engine("reshape", whole, (-1,)), places(whole.node.shape))
+
+    again.is_closed = not found.flags.writeable  # type: ignore[attr-defined]
+    return part_of(x, wrapped(found.astype(dtype_in_numpy(x.dtype))), again)
 
 
 def _of_truths(x: Any) -> Any:
@@ -207,6 +243,8 @@ def _operator(name: str) -> Callable[..., Any]:
         try:
             given = [_given(x, name) for x in others]
         except TypeError:
+            if name in ("__eq__", "__ne__") and type(others[0]) is str:
+                return wrapped(real.full(self.shape, name == "__ne__"))
             return NotImplemented
         _afford("matmul" if "matmul" in name else "add", (plain(self), *given), {})
         with real.errstate(all="ignore"):
@@ -222,6 +260,8 @@ def _operator(name: str) -> Callable[..., Any]:
 def _rewritten(x: Any, found: Any) -> Any:
     """The array, over whose data others are written, of the same shape."""
     new = wrapped(found).value
+    if x.view_of is not None and any(getattr(one.view_of.again, "is_closed", False) for one in above(x)):
+        raise ValueError("assignment destination is read-only")
     x.write(lambda array: real.copyto(array, new), None if x.node.shape else new, "x[…] =")
     return x
 
@@ -230,19 +270,21 @@ def _item(self: Any, index: Any) -> Any:
     """`x[index]`: the same data, where NumPy gives a view that torch has, too."""
     if self.requires_grad:
         return item_of_tensor(self, index)
-    parts = index if isinstance(index, tuple) else (index,)
-    taken = tuple([_part(one) for one in parts])
-    found = (real.asarray(self.value) if self.node.shape else plain(self))[taken]
+    taken = tuple([_part(one) for one in (index if isinstance(index, tuple) else (index,))])
+    array = real.asarray(self.value) if self.node.shape else plain(self)
     is_view = all(one is None or one is Ellipsis or isinstance(one, slice | int) for one in taken)
     is_forward = all(not isinstance(one, slice) or one.step is None or one.step > 0 for one in taken)
+    found = array[taken]
     if is_view and is_forward and isinstance(found, real.ndarray):
         return as_numpys(Tensor.__getitem__(self, taken), False)
-    return wrapped(found.astype(dtype_in_numpy(self.dtype)))
+    found = _shared(found, self, operator.getitem, (array, taken)) if is_view else found
+    return found if isinstance(found, core.Tensor) else wrapped(found.astype(dtype_in_numpy(self.dtype)))
 
 
 def _part(index: Any) -> Any:
     if isinstance(index, core.Tensor | list | tuple):
-        return _given(index, "[…]")
+        found = _given(index, "[…]")
+        return int(found) if isinstance(found, real.integer) else found
     if isinstance(index, slice):
         return slice(*[None if end is None else operator.index(end) for end in (index.start, index.stop, index.step)])
     return index
@@ -295,7 +337,7 @@ class Generator(_Numbers):
     """NumPy's random numbers of `default_rng`."""
 
     def __init__(self, seed: Any = None) -> None:
-        self._numbers = real.random.default_rng(None if seed is None else int(seed))
+        self._numbers = real.random.default_rng(None if seed is None else operator.index(seed))
 
 
 def default_rng(seed: Any = None) -> Any:
@@ -307,12 +349,12 @@ class RandomState(_Numbers):
     """NumPy's random numbers of a seed."""
 
     def __init__(self, seed: Any = None) -> None:
-        self._numbers = real.random.RandomState(None if seed is None else int(seed))
+        self._numbers = real.random.RandomState(None if seed is None else operator.index(seed))
 
     def seed(self, seed: Any = None) -> None:
         """Begin anew."""
         _logged(self)
-        self._numbers.seed(None if seed is None else int(seed))
+        self._numbers.seed(None if seed is None else operator.index(seed))
 
 
 _RANDOM = _TABLES["random"]
@@ -337,7 +379,8 @@ def _drawn(name: str, state: _Numbers) -> Callable[..., Any]:
         given = tuple([_given(one, name) for one in args])
         options = _keywords(keywords, name)
         sizes = [options["size"]] if "size" in options else list(given) if name in ("rand", "randn") else given[-1:]
-        options = {key: value for key, value in options.items() if key != "dtype"}  # of float64 and int64
+        if options.get("dtype") is not None:  # of each type there are other numbers
+            options["dtype"] = real.dtype(getattr(keywords["dtype"], "name", keywords["dtype"]))
         if sizes and not isinstance(sizes[-1], real.ndarray):
             entries = 1.0
             for one in sizes:

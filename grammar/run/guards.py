@@ -383,7 +383,7 @@ class Python(builtins.Builtins, Machine):
         elif issubclass(cls, BaseException):
             may = name in ("args", "value")
         elif cls in self.named or issubclass(tuple, cls):
-            may = name[0] != "_" or name in ("_fields", "_replace", "_asdict", "_make")
+            may = name[0] != "_" or name in modules.OF_TUPLES
         else:
             may = self.is_ours(cls) and name[0] != "_" and name not in _DENIED
         if may:
@@ -534,7 +534,7 @@ class Python(builtins.Builtins, Machine):
     def on_base(self, base: Any) -> Any:
         """A class that one of the script may inherit from."""
         if any(base is one for one in self.generic):
-            return _Generic
+            return base if base is modules.NAMED else _Generic
         is_class = isinstance(base, type)  # only then is equality what it seems
         if is_class and (base is object or base in self.classes | self.named | self.builtin_of):
             return base
@@ -555,7 +555,7 @@ class Python(builtins.Builtins, Machine):
             matched = getattr(cls, "__match_args__", ())
             is_plain = type(matched) is tuple and all(type(one) is str and not is_special(one) for one in matched)
             below = (one for one in self.classes if cls in one.__mro__)
-            if is_plain and (cls in self.open or cls in self.named) and not any(map(self._has_more, below)):
+            if is_plain and not any(map(self._has_more, [cls, *below])):
                 self.looked_into.add(cls)
                 return cls
         if attributes or (places and cls not in self.table) or places > 1:

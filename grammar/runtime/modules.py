@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -217,27 +218,56 @@ def _above(value: Any) -> bool:
 
 
 def _functools(guards: Any) -> dict[str, Any]:
+    real = import_module("functools")
+
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
         return lambda wrapper: guards.renamed(wrapper, wrapped) if guards.is_function(wrapper) else wrapper
 
-    def cache(function: Any) -> Any:
+    def cached(most: float, function: Any) -> Any:
         known: dict[Any, Any] = {}
 
         def call(*args: Any, **options: Any) -> Any:
             key = (args, tuple(options.items())) if options else args
-            if key not in known:
-                found = function(*args, **options)
-                remember_entry(known, key)
-                known[key] = found
-            return known[key]
+            if key in known:
+                known[key] = found = known.pop(key)  # the youngest now
+                return found
+            found = function(*args, **options)
+            remember_entry(known, key)
+            known[key] = found
+            if len(known) > most:
+                remember_entry(known, oldest := next(iter(known)))
+                del known[oldest]
+            return found
 
         return guards.renamed(call, function)
 
     def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
-        return cache(maxsize) if callable(maxsize) else cache
+        if callable(maxsize):
+            return cached(128, maxsize)
+        return partial(cached, float("inf") if maxsize is None else max(maxsize, 0))
 
-    ordering = _of_class(guards, import_module("functools").total_ordering, "total_ordering")
-    return {"total_ordering": ordering, "wraps": wraps, "cache": cache, "lru_cache": lru_cache}
+    class cached_property(real.cached_property):  # type: ignore[misc, name-defined]  # noqa: N801
+        """One whose value is logged."""
+
+        def __get__(self, x: Any, kind: Any = None) -> Any:
+            return super().__get__(x if x is None else guards.on_mine(x, self.attrname), kind)
+
+    ordering = _of_class(guards, real.total_ordering, "total_ordering")
+    made = {"cache": partial(cached, float("inf")), "lru_cache": lru_cache, "cached_property": cached_property}
+    return made | {"total_ordering": ordering, "wraps": wraps}
+
+
+def _contextlib(guards: Any) -> dict[str, Any]:
+    """Kinds of the session's own, which a script may change."""
+    real = import_module("contextlib")
+    reals = (real._GeneratorContextManager, real.suppress, real.nullcontext)
+    made, suppress, nullcontext = [type(kind.__name__, (kind,), {}) for kind in reals]
+    guards.classes |= {made, suppress, nullcontext}
+
+    def contextmanager(function: Any) -> Any:
+        return guards.renamed(lambda *args, **options: made(function, args, options), function)
+
+    return {"contextmanager": contextmanager, "suppress": suppress, "nullcontext": nullcontext}
 
 
 def _of_class(guards: Any, decorate: Callable[[Any], Any], name: str) -> Any:
@@ -268,14 +298,18 @@ def _collections(guards: Any) -> dict[str, Any]:
     defaultdict.__module__ = "collections"
     defaultdict.__qualname__ = "defaultdict"
     guards.add_kind(defaultdict, dict)
+    guards.table[defaultdict] = guards.table[dict] | {"default_factory": "read"}
 
     def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
         made = real.namedtuple(typename, field_names, rename=rename, defaults=defaults, module="__main__")
         guards.named.add(made)
-        guards.table[made] = dict.fromkeys([*made._fields, *"_fields _replace _asdict count index".split()], "read")
+        guards.table[made] = dict.fromkeys([*made._fields, *OF_TUPLES], "read")
         return made
 
     return {"defaultdict": defaultdict, "namedtuple": namedtuple}
+
+
+OF_TUPLES = "_fields _replace _asdict _make _field_defaults count index".split()
 
 
 def _dataclasses(guards: Any) -> dict[str, Any]:
@@ -319,8 +353,12 @@ def _typing(guards: Any) -> dict[str, Any]:
             return f"typing.{self.name}"
 
     made: dict[str, Any] = {name: Type(name) for name in REACH["modules"]["typing"].split()}
-    guards.generic.update((made["Generic"], made["Protocol"]))
-    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": named(lambda kind, value: value, "cast")}
+    guards.generic.update((made["Generic"], made["Protocol"], NAMED))
+    made |= {"TypeVar": lambda name, *_, **__: Type(name), "cast": named(lambda kind, value: value, "cast")}
+    return made | dict.fromkeys(("final", "override"), named(lambda made: made, "final")) | {"NamedTuple": NAMED}
+
+
+NAMED: Any = import_module("typing").NamedTuple  # from which the classes of a script may be derived
 
 
 def _re(guards: Any) -> dict[str, Any]:
@@ -408,6 +446,7 @@ _OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "random": _random,
     "itertools": _itertools,
     "functools": _functools,
+    "contextlib": _contextlib,
     "copy": _copy,
     "collections": _collections,
     "dataclasses": _dataclasses,

@@ -281,8 +281,11 @@ class Builtins:
         found: dict[str, Any] = {f".i{name}": self._in_place(name) for name in _REAL}
         found |= {name: getattr(real, name) for name in reach.reachable("builtins")}
         for name in "getattr hasattr setattr delattr vars dir help print sorted sum iter round format exit".split():
+            getattr(Builtins, name).__qualname__ = name  # as an error of a call names it
             found[name] = modules.named(getattr(self, name), name)
+        Builtins.power.__qualname__ = "pow"
         found |= {"range": Range, "pow": modules.named(self.power, "pow"), "quit": found["exit"]}
+        found["SystemExit"] = found["exit"]  # in `raise SystemExit(3)`
         return found | {name: modules.named(partial(self._best, getattr(real, name)), name) for name in ("max", "min")}
 
     def getattr(self, x: Any, name: Any, *default: Any) -> Any:
@@ -419,9 +422,12 @@ class Builtins:
     def _str_format(self, text: str, /, *args: Any, **options: Any) -> str:
         return self._fill(text, args, options, [], 2)
 
+    def _str_format_map(self, text: str, mapping: Any, /) -> str:
+        return self._fill(text, (), mapping, [], 2)
+
     def _fill(self, text: str, args: Any, options: Any, used: list[str], depth: int) -> str:
         """A text with its fields, which reach what code could reach; `used`: in which way they are numbered."""
-        if depth < 0:
+        if depth <= 0:
             raise ValueError("Max string recursion exceeded")
         pieces = []
         for literal, field, spec, conversion in _formats.formatter_parser(text):
@@ -442,6 +448,8 @@ class Builtins:
                 value = options[first]
             for is_attribute, part in rest:
                 value = self.getattr(value, part) if is_attribute else value[part]
+            if conversion and conversion not in _CONVERSIONS:
+                raise ValueError(f"Unknown conversion specifier {conversion}")
             value = _CONVERSIONS[conversion](value) if conversion else value
             pieces.append(self.format(value, self._fill(spec, args, options, used, depth - 1) if spec else ""))
         return "".join(pieces)
@@ -468,4 +476,6 @@ class Builtins:
         if more:
             values.sort(*more)  # which refuses them
         found = self.sorted(values, key=key, reverse=reverse)
+        if len(found) != len(values):
+            raise ValueError("list modified during sort")
         self.logged(values)[:] = found

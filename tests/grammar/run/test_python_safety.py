@@ -73,7 +73,7 @@ def test_no_way_out_is_open(text):
     assert not [name for name, value in session.names.items() if isinstance(value, OUTSIDE)]
 
 
-SAMPLES = """import sys, matplotlib.pyplot, torchviz, math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, re, torch, numpy
+SAMPLES = """import sys, matplotlib.pyplot, torchviz, math, random, copy, time, itertools, functools, collections, contextlib, dataclasses, typing, string, re, torch, numpy
 import torch.nn.functional, torch.optim
 class D(C):
     '''A class.'''
@@ -92,6 +92,11 @@ class E(ValueError): pass
 class I:
     x: int = 1
 P = collections.namedtuple("P", "x y")
+class N(typing.NamedTuple):
+    x: int = 1
+class K:
+    @functools.cached_property
+    def v(self): return 1
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 found = [1, 2.5, 2j, True, None, ..., "a", b"a", [1], (1,), {1: 2}, {1}, frozenset(), range(3), range(10**9), slice(1)]
 found += [f, g(), C(), C().f, D(), D().p, D.s, D.c, D, super(D, D()), M(), M().layer, E("x"), I(), P(1, 2), w, (w * 2).sum()]
@@ -99,6 +104,8 @@ found += [(w * 2).grad_fn, torch.optim.SGD([w], lr=0.1), {}.items(), [].append, 
 found += [functools.partial(f, 1), functools.cache(f), itertools.count(), itertools.groupby([]), collections.Counter("a")]
 found += [collections.deque([1]), collections.defaultdict(list), collections.OrderedDict(), map(f, []), iter([]), zip([])]
 found += [dataclasses.fields(I)[0], typing.List, property(f), staticmethod(f), torch.no_grad(), type(f), type(g()), lambda: 0]
+found += [N(), N, typing.NamedTuple, K(), K.v, K().v, contextlib.contextmanager(g), contextlib.contextmanager(g)()]
+found += [contextlib.suppress, contextlib.suppress(KeyError), contextlib.nullcontext(1), type(contextlib.contextmanager(g)())]
 found += [KeyError("x"), StopIteration(1), enumerate([]), reversed([1]), iter({}), type, w.backward, w.sum, torch.sin]
 found += [numpy.ones(2), numpy.arange(3)[0], numpy.float64, numpy.sin, numpy.random.RandomState(1), numpy.linalg, numpy.ones(2).dtype]
 found += [torch.Generator(), torch.float64, torch.ones(2).max(0), torch.Size([1]), torch.device("cpu"), torch.enable_grad(), vars(D())]

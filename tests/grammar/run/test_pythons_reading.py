@@ -80,7 +80,12 @@ def test_a_name_that_a_function_binds_is_its_own():
                "import re\np = re.compile(r'(\\d+)(px)?')\nprint(p.sub(r'[\\1]', '5px 3'), p.subn(r'\\g<1>', '5px', count=1), p.search('a12px').expand(r'<\\1|\\2>'), p.sub(lambda m: m[1]*2, '7'))",
                "print(type(range(3)).__name__, range.__name__, type(type).__name__)",
                "for f in lambda: 'a'.center(), lambda: 'a'.zfill(), lambda: 'a'.replace('b'), lambda: 'a'.translate(nope=1), lambda: 'a'.ljust('b'):\n    try: f()\n    except TypeError as e: print(e)",
-               "def f():\n    n = 1\n    class A:\n        nonlocal n\n        n = 2\n    return n\nprint(f())"])  # fmt: skip
+               "def f():\n    n = 1\n    class A:\n        nonlocal n\n        n = 2\n    return n\nprint(f())",
+               "from typing import NamedTuple\nclass P(NamedTuple):\n    \"doc\"\n    x: int\n    y: float = 2.5\n    def norm(self): return self.x + self.y\np = P(1)\nprint(p, p.norm(), p == (1, 2.5), P._fields, P._make([3, 4]), P._field_defaults, p._replace(x=5), P.__doc__, isinstance(p, tuple))\nfor wrong in (lambda: P(), lambda: setattr(p, 'x', 2), lambda: P._make([1])):\n    try: wrong()\n    except (TypeError, AttributeError) as e: print(type(e).__name__)\nmatch p:\n    case P(a, b): print(a, b)\ntry:\n    class Q(NamedTuple):\n        a: int = 1\n        b: int\nexcept TypeError as e: print(e)",
+               'from functools import cached_property\nclass A:\n    n = 0\n    @cached_property\n    def v(self):\n        self.n += 1\n        return [self.n]\n    w = cached_property(lambda self: self.n*10)\na = A(); print(a.v, a.v is a.v, a.w, a.n, vars(a)); del a.v; print(a.v); a.v = 9; print(a.v)',
+               "from contextlib import contextmanager, suppress, nullcontext\n@contextmanager\ndef tag(name):\n    print('<', name)\n    try: yield name.upper()\n    except ValueError as e: print('caught', e)\n    finally: print('>', name)\nwith tag('a') as t, tag('b'): print(t)\nwith tag('e'): raise ValueError('v')\ndef f():\n    with tag('g'): return 5\nprint(f())\n@contextmanager\ndef none():\n    if 0: yield\n@contextmanager\ndef two(): yield 1; yield 2\n@contextmanager\ndef other():\n    try: yield\n    except ValueError as e: raise RuntimeError('other') from e\nfor g in (lambda: tag('f'), none, two, other):\n    for error in (None, KeyError('k'), ValueError('z')):\n        try:\n            with g():\n                if error: raise error\n        except Exception as e: print(type(e).__name__, e)\nfor error in (KeyError, IndexError, ZeroDivisionError):\n    try:\n        with suppress(LookupError): raise error\n    except Exception as e: print(type(e).__name__)\nwith nullcontext(5) as n: print(n)",
+               "from functools import lru_cache, cache\nfor size in (None, 0, 2, 128):\n    @lru_cache(maxsize=size)\n    def h(x): print('h', x); return x*2\n    print([h(x) for x in (1, 2, 1, 3, 1, 2, 2)])\n@lru_cache\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(90))",
+               "from collections import defaultdict\nfrom re import compile, UNICODE, NOFLAG\nprint(defaultdict(list).default_factory, True.bit_count(), '{a}-{b[0]}'.format_map({'a': 1, 'b': [2]}), compile('a', UNICODE | NOFLAG).pattern)\nfor f in (lambda: '{!x}'.format(1), lambda: '{:{:{}}}'.format(1, 2, 3), lambda: '{a}'.format_map({})):\n    try: print(f())\n    except Exception as e: print(type(e).__name__, e)\nb = [3, 1, 2]\ntry: b.sort(key=lambda x: b.append(1) or x)\nexcept ValueError as e: print(e)\nfor f in (lambda: sorted([1], 5), lambda: round(), lambda: print(1, foo=2)):\n    try: f()\n    except TypeError as e: print('Builtins' in str(e))"])  # fmt: skip
 def test_what_is_printed_is_what_cpython_prints(text):
     out = io.StringIO()
     with redirect_stdout(out):
@@ -99,7 +104,7 @@ x.py:2:12: error[domain]: ZeroDivisionError: division by zero
 x.py:1:1: error[name]: ModuleNotFoundError: No module named 'maths'
   1 | import maths
     | ^^^^^^^^^^^^
-  note: a script can import math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, \
+  note: a script can import math, random, copy, time, itertools, functools, collections, contextlib, dataclasses, typing, string, \
 io, sys, matplotlib, torchviz, re, torch, numpy
   fix: import math""",
     "x = sqrt(2)": """\
