@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.symbols import Symbol
+from agrad.engine.core.op import Op
 
 _WHOLE = 1.5 * 2.0**52  # added to a number, it leaves a whole one in the last bits
 _LOG_2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the first part times a whole number has no rounding
@@ -43,8 +44,15 @@ def _tanh(x: Symbol) -> tuple[Symbol, Symbol]:
     return value, total.intrinsic("fmuladd", total, -z) * part * part
 
 
-# How a loop computes what would take most of its time as calls of the C library; what is not needed, LLVM leaves out.
-WRITTEN: dict[str, Callable[[Sequence[Symbol]], Symbol]] = {
+def written(op: Op) -> Callable[[Sequence[Symbol]], Symbol] | None:
+    """How a loop computes what would take most of its time as calls of the C library, if it is written here.
+
+    What is not needed of two functions, LLVM leaves out.
+    """
+    return _WRITTEN.get(op.name)
+
+
+_WRITTEN: dict[str, Callable[[Sequence[Symbol]], Symbol]] = {
     "tanh": lambda given: _tanh(*given)[0],
     "sech_squared": lambda given: _tanh(*given)[1],
 }

@@ -19,7 +19,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from agrad.engine.compile.llvm import stages
-from agrad.engine.compile.llvm.functions import WRITTEN
+from agrad.engine.compile.llvm.functions import written
 from agrad.engine.compile.llvm.ir_builder import Code, counted, load, nested, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.stages import Kernel, View, strides_of
@@ -216,7 +216,7 @@ class KernelCode(_Reader):
             found[slot] = self.read(slot, view, self.strides.get(("read", slot), ()), places)
         for slot in kernel.steps:
             step, given = steps(slot), [found[x] for x in steps(slot).operands]
-            found[slot] = (WRITTEN.get(step.op.name) or partial(lower, step.op, attrs=step.attrs))(given)
+            found[slot] = (written(step.op) or partial(lower, step.op, attrs=step.attrs))(given)
         for slot in kernel.stores:
             self.store(found[slot], self.address(f"%store{slot}", "double", 0, self.strides["store", slot], places))
         for number, part in enumerate(kernel.joins):

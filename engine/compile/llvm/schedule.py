@@ -27,7 +27,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
 from agrad.engine.compile.llvm import stages
-from agrad.engine.compile.llvm.functions import WRITTEN
+from agrad.engine.compile.llvm.functions import written
 from agrad.engine.compile.llvm.ir_builder import of_step
 from agrad.engine.compile.paths import Paths, straight
 from agrad.engine.compile.symbols import UnwrittenError
@@ -35,7 +35,6 @@ from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, np, size_of
 
-_EXTREMES = {"amax": "maximum", "amin": "minimum"}  # functions of LLVM, of which nan is the larger and the smaller
 _MOST, _PRODUCTS = 128, 2**18  # rows and columns, and products, of small matrices: larger ones take BLAS less time
 
 
@@ -81,7 +80,8 @@ class Schedule:
                 return "number"
             if shape and size_of(shape):
                 return "kernel"
-        extreme = _EXTREMES.get(step.op.name, "")
+        # Functions of LLVM, of which nan is the larger and the smaller.
+        extreme = "maximum" if step.op is OPS["amax"] else "minimum" if step.op is OPS["amin"] else ""
         if len(shapes) == 1 and (extreme or step.op.sums is not None) and shapes[0] and size_of(shapes[0]):
             axes, divisor = step.op.sums(shapes[0], step.attrs) if step.op.sums else (step.attrs["axis"], 1.0)
             kept = stages.strides_of(tuple([1 if axis in axes else length for axis, length in enumerate(shapes[0])]))
@@ -271,7 +271,7 @@ class Schedule:
                 kernel(space, level, part.operand).joins.append(part)
         groups: dict[tuple[int, ...], list[int]] = {}
         for slot, step in enumerate(self.program.steps, self.program.first):
-            if step.op.name in WRITTEN and self.kinds[slot] == "kernel":
+            if written(step.op) and self.kinds[slot] == "kernel":
                 self.alike[slot] = groups.setdefault(step.operands, [])
                 self.alike[slot].append(slot)
         home: dict[int, stages.Kernel] = {}
