@@ -22,7 +22,7 @@ CALCULATOR = "".join(f"var {name} = {value}\n" for name, value in NAMES.items())
 PYTHON = "import torch\ntorch.set_default_dtype(torch.float64)\n" + "".join(
     f"{name} = torch.tensor({value}, requires_grad=True)\n" for name, value in NAMES.items()
 )
-ENGINE = "from agrad.engine import *\n" + "".join(
+ENGINE = "from agrad.engine import sin, sum, tensor\n" + "".join(
     f"{name} = tensor({value}, requires_grad=True)\n" for name, value in NAMES.items()
 )
 FUNCTION = "def f(a, b):\n    c = a * b\n    return c + a\n"
