@@ -55,7 +55,7 @@ class Finder:
         """The module of that name; None if another finder is to look for it."""
         spec = PathFinder.find_spec(name, path) if name in LAZY else None
         if spec is not None and spec.loader is not None:
-            spec.loader = cls(spec.loader)
+            spec.loader = cls(spec.loader)  # type: ignore[assignment]
         return spec
 
     def exec_module(self, module: Any) -> None:
