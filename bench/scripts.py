@@ -22,7 +22,7 @@ CALCULATOR = "".join(f"var {name} = {value}\n" for name, value in NAMES.items())
 PYTHON = "import torch\ntorch.set_default_dtype(torch.float64)\n" + "".join(
     f"{name} = torch.tensor({value}, requires_grad=True)\n" for name, value in NAMES.items()
 )
-ENGINE = "from agrad.engine import *\n" + "".join(
+ENGINE = "from agrad.engine import sin, sum, tensor\n" + "".join(
     f"{name} = tensor({value}, requires_grad=True)\n" for name, value in NAMES.items()
 )
 FUNCTION = "def f(a, b):\n    c = a * b\n    return c + a\n"
@@ -46,15 +46,16 @@ WORKS = {
 }
 
 
-def least(run: Callable[[], object]) -> float:
-    """The seconds of processor time of the quickest of several turns."""
-    found = []
+def least(*runs: Callable[[], object]) -> list[float]:
+    """The seconds of processor time of the quickest of several turns of each, which alternate."""
+    found: list[list[float]] = [[] for _ in runs]
     for _ in range(TURNS):
-        gc.collect()
-        began = time.process_time()
-        run()
-        found.append(time.process_time() - began)
-    return min(found)
+        for run, times in zip(runs, found, strict=True):
+            gc.collect()
+            began = time.process_time()
+            run()
+            times.append(time.process_time() - began)
+    return [min(times) for times in found]
 
 
 def script(head: str, before: str, loop: str) -> Callable[[], object]:
@@ -81,8 +82,9 @@ def main() -> None:
             before, body = (part.replace("{}", module) for part in parts)
             loop = f"for i in range({COUNT}):\n    {body}\n"
             if wanted in name:
-                pair = [least(made(head, before, loop)) for made, head in ((script, ours), (plain, theirs))]
-                took = [seconds / COUNT * 1e6 for seconds in pair]
+                took = [
+                    seconds / COUNT * 1e6 for seconds in least(script(ours, before, loop), plain(theirs, before, loop))
+                ]
                 print(f"{reading:10} {name:24} {took[0]:8.2f} {took[1]:8.2f} {took[0] / took[1]:6.2f}", flush=True)
 
 

@@ -9,45 +9,66 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import LazyLoader
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 # Modules that click, lark and prompt_toolkit import, and most runs never use: they are loaded when they are first used.
 #
-# An `import` of one of them finds it, but runs it only once something asks for one of its attributes. That is a seventh
-# of the time of `agrad eval`. `importlib.util.LazyLoader` does the work; this is set up for the process of the command
-# line alone, since a library has no business with what others import.
+# An `import` of one of them finds it, but runs it only once something asks for one of its attributes. That is a sixth
+# of the time of `agrad eval`. This is set up for the process of the command line alone, since a library has no business
+# with what others import.
 
 LAZY = frozenset(
     {
         # of the standard library
-        *("ast", "getpass", "hashlib", "inspect", "linecache", "pkgutil", "shutil", "tempfile", "textwrap", "tokenize"),
-        *("traceback", "uuid"),
+        *("ast", "getpass", "hashlib", "inspect", "linecache", "pickle", "pkgutil", "shutil", "tempfile", "textwrap"),
+        *("tokenize", "traceback", "uuid"),
         # of the same, for the prompt
         *("asyncio.sslproto", "asyncio.staggered", "datetime", "secrets", "ssl"),
-        # of lark, for other kinds of grammars
-        *("lark.parsers.cyk", "lark.parsers.xearley"),
+        # what reads grammars, and loads all kinds of parsers; the one that is used is imported from where it is
+        "lark",
     }
 )
 
 
-class Finder:
-    """Finds the modules in LAZY as Python does, and has them loaded lazily."""
+class Waiting(ModuleType):
+    """A module that is run when it is asked for what it does not have yet.
 
-    @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    That of `importlib.util.LazyLoader` is run already when it is imported a second time, which asks for its spec.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        self.__class__ = ModuleType  # type: ignore[assignment]  # first, since what it imports may ask for it
+        self.__loader__.exec_module(self)  # type: ignore[union-attr]
+        return getattr(self, name)
+
+
+class Finder:
+    """Finds the modules in LAZY as Python does, and lets them wait."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+        self.create_module = loader.create_module
+
+    @classmethod
+    def find_spec(cls, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """The module of that name; None if another finder is to look for it."""
-        spec = PathFinder.find_spec(name, path, target) if name in LAZY else None
+        spec = PathFinder.find_spec(name, path) if name in LAZY else None
         if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
+            spec.loader = cls(spec.loader)  # type: ignore[assignment]
         return spec
+
+    def exec_module(self, module: Any) -> None:
+        """Let a module wait, instead of running it."""
+        module.__spec__.loader = module.__loader__ = self.loader
+        module.__class__ = Waiting
 
 
 def load_all() -> None:
     """Load those that have been imported: threads that begin to use one at the same time would find it incomplete."""
-    for name in LAZY & sys.modules.keys():
-        _ = sys.modules[name].__doc__
+    for module in map(sys.modules.get, LAZY):
+        if type(module) is Waiting:
+            module.__getattr__("__name__")
 
 
 def process() -> NoReturn:

@@ -52,10 +52,9 @@ def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, 
 def say_still_not_finite(found: dict[Node, Any]) -> None:
     """Tell the listener of finite gradients that are added to those of earlier passes, which were not finite."""
     context = current()
+    before = {node: node.grad for node in found if node.collected is not None}
     names = [
-        node.spell()
-        for node, value in found.items()
-        if node.grad is not None and not is_finite(node.grad.value) and is_finite(value)
+        node.spell() for node, one in before.items() if one and not is_finite(one.value) and is_finite(found[node])
     ]
     if names and context.listener is not None:
         several = "are" if len(names) > 1 else "is"

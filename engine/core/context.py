@@ -24,11 +24,13 @@ from __future__ import annotations
 import math
 import os
 from _thread import _local  # from `threading`, which a short calculation need not import
+from collections import deque
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from itertools import count
+from types import CellType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agrad.engine import core
@@ -474,6 +476,26 @@ def put_back(entries: MutableMapping[Any, Any], key: Any, before: Any) -> None:
         entries.pop(key, None)
     else:
         entries[key] = before
+
+
+def restored(x: Any, before: Any) -> None:
+    """Give a container, an instance, a class or a cell what it had."""
+    if isinstance(x, list | set | deque | dict):
+        x.clear()
+        (x.extend if isinstance(x, list | deque) else x.update)(before)
+    elif type(x) is CellType:
+        if before is MISSING:
+            del x.cell_contents
+        else:
+            x.cell_contents = before
+    elif isinstance(x, type):
+        for name in [name for name in vars(x) if name not in before]:
+            type.__delattr__(x, name)
+        for name, value in before.items():
+            if vars(x).get(name, MISSING) is not value and name not in ("__dict__", "__weakref__"):
+                type.__setattr__(x, name, value)
+    else:
+        restored(vars(x), before)
 
 
 def remember_order(entries: dict[Any, Any]) -> None:

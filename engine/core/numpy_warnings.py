@@ -135,7 +135,10 @@ def walked(recording: bool, function: Callable[..., _T], *args: Any) -> _T:
     context = current()
     silence = context.silence
     on = silence is not None and silence.before is not None
-    pattern = None if on or "numpy" not in sys.modules else _pattern()
+    if on:
+        with scope(recording=recording):
+            return function(*args)
+    pattern = _pattern() if "numpy" in sys.modules else None
     if pattern is None:
         with scope(recording=recording), quiet():
             return function(*args)

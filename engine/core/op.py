@@ -15,7 +15,6 @@ The function that is called, `mul(x, y)`, is a closure made for the row: see `di
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
@@ -61,6 +60,8 @@ ALIASES = {
     "diagonal": "k",
 }
 REQUIRED = object()  # the default of an attribute that has none
+# The usual defaults, for which `ast` need not be loaded.
+_USUAL = {"": REQUIRED, "None": None, "True": True, "False": False, "()": (), "-1": -1, "0": 0, "1": 1}
 
 
 class Signature(Struct, eq=False, frozen=False):
@@ -86,7 +87,7 @@ class Signature(Struct, eq=False, frozen=False):
             name, _, default = part.partition("=")
             if name.startswith("*"):
                 name = self.gathers = name[1:]
-            self.attributes[name] = ast.literal_eval(default) if default else REQUIRED
+            self.attributes[name] = _USUAL[default] if default in _USUAL else rare.ast.literal_eval(default)
 
     @property
     def usage(self) -> str:

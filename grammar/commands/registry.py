@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
@@ -24,7 +23,7 @@ from agrad.grammar.runtime.budget import Watch
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import ALONE, NAMES_TOO, SHAPES
-from agrad.lazy import Rows
+from agrad.lazy import Rows, rare
 
 # What a command may change: gradients and the graph behind them; names, values and settings; or nothing.
 Changes = Literal["nothing", "graph", "session"]
@@ -258,7 +257,7 @@ def command(
 
 def _said(word: str, text: str) -> tuple[str, str, dict[str, str]]:
     """The three parts of a docstring, which Python leaves out with -OO: then there are no words about the command."""
-    parts = cleandoc(text).split("\n\n")
+    parts = rare.inspect.cleandoc(text).split("\n\n")
     usage, told, rows = parts if len(parts) == 3 else (word, "", "")
     usage = usage.replace(f"\n{word} ", f"   {word} ").replace("\n", " ")
     named = (row.partition(": ") for row in re.split(r"\n(?! )", rows) if row)

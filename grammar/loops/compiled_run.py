@@ -33,11 +33,12 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.results import Result
 from agrad.grammar.run.guarded import Guarded, Names
-from agrad.grammar.run.machine import arguments, given_to
+from agrad.grammar.run.machine import arguments
 from agrad.grammar.run.places import Running, frames
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import Closure, entry_of
 from agrad.grammar.runtime.operations import SEQUENCES, as_array, combined, function_of, is_basic, iterate, mark
+from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List, parts_of
 
 if TYPE_CHECKING:
@@ -499,7 +500,7 @@ class Stager(Guarded):
     def on_command(self, site: tuple[tuple[Any, Span | None], Span], *given: Any) -> None:
         """A command."""
         (node, _), _ = site
-        operands, options = given_to(node, given)
+        operands, options = ast.given_to(node, given)
         if node.word == "backward":
             self._backward(operands[0], options)
         elif node.word == "zero_grad":

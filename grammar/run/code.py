@@ -22,13 +22,14 @@ from types import CodeType
 from typing import Any
 
 from agrad.engine import autodiff, units
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.places import CUT, THUNK, File
-from agrad.grammar.runtime import notes
+from agrad.grammar.runtime import attributes, notes
 from agrad.grammar.runtime.builtins import Definition, Loop, bindable, defined, is_result
-from agrad.grammar.runtime.operations import COMPARE, lost_write, takes_several
+from agrad.grammar.runtime.operations import COMPARE, called_directly, lost_write, takes_several
 from agrad.grammar.syntax import ast
 
 EXACT = 2.0**53  # up to here, every whole number is a float64
@@ -50,6 +51,8 @@ _NOT_PLAIN = (ast.List, ast.Tuple, ast.Each, ast.String, ast.FString, ast.Compar
 _UNCERTAIN = {"±": "uncertain", "±%": "percent"}
 # Functions of a function, which may be given as an expression.
 OF_FUNCTIONS = frozenset({"root", "argmin", "integral", "taylor"})
+# Methods of numbers and arrays that are functions, and nothing else.
+OF_ARRAYS = FUNCTIONS.keys() - attributes.METHODS.keys() - attributes.LENGTHENING - notes.READERS - {"backward"}
 _NO_WRITES = frozenset({"requires_grad_"})  # methods with `_` at the end that do not write into the data
 HELPERS = {"+": ".add", "-": ".sub", "*": ".mul", "/": ".div", "//": ".floordiv", "**": ".pow", "@": ".matmul"}
 
@@ -293,6 +296,13 @@ class _Generator(Nodes):
         values = [left or self.expr(sides[0], level), self.expr(sides[1], level)]
         if self.plainly and node.op in NATIVE:
             return self.at(py.BinOp(values[0], NATIVE[node.op](), values[1]), span)
+        if self.plainly and _divides(node):
+            quotient = self.at(py.BinOp(values[0], py.Div(), values[1]), span)
+            if not isinstance(node.right, ast.Name):
+                return quotient
+            tests = [self.is_no_number(node.right.id, span), self.name(node.right.id, span)]  # 0 is the helper's
+            test = self.at(py.BoolOp(py.Or(), tests), span)
+            return self.at(py.IfExp(test, quotient, self.call(HELPERS["/"], values, span)), span)
         signed = node.sign is not None and not any(isinstance(side, ast.Number) for side in sides)
         if node.op in HELPERS and not signed:
             return self.call(HELPERS[node.op], values, span)
@@ -491,11 +501,26 @@ class _Generator(Nodes):
             values = self.each_of(given, level)
         form = len(node.arguments), keywords
         if isinstance(function, ast.Attribute):
-            return self.do("method", (function.name, *form), [self.method_base(function, level), *values], span)
-        callee = self.expr(function, level)
-        if keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments):
-            return self.do("call", form, [callee, *values], span)
-        return self.call(self.callee(function, callee, span), values, span)
+            base = self.method_base(function, level)
+            found = self.do("method", (function.name, *form), [base, *values], span)
+            given, is_known = [function.value, *given], called in OF_ARRAYS
+        else:
+            base, is_known = self.expr(function, level), isinstance(function, ast.Name) and called in FUNCTIONS
+            if keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments):
+                return self.do("call", form, [base, *values], span)
+            found = self.call(self.callee(function, base, span), values, span)
+        names = [one for one in given if isinstance(one, ast.Name)]
+        kinds = called_directly(called) if is_known and names and not (self.once or keywords) else ""
+        if not kinds or not all(map(_is_plain, given)):
+            return found
+        tests = [self.kind(self.name(one.id, one.span), py.In(), ".plain", span) for one in names[1:]]
+        tests.insert(0, self.kind(self.name(names[0].id, span), py.In(), f".{kinds}", span))
+        direct = self.name(f".op {called}", span)
+        if isinstance(function, ast.Attribute):
+            values = [base, *values]
+        else:
+            tests.append(self.at(py.Compare(base, [py.Is()], [direct]), span))
+        return self.at(py.IfExp(self.every(tests, span), self.call(direct, values, span), found), span)
 
     def method_base(self, function: ast.Attribute, level: int) -> Any:
         """What a method is called on: where that writes, the write must not be lost."""
@@ -628,21 +653,10 @@ class _Generator(Nodes):
         value = self.expr(node.value)
         read = {one.id for one in ast.loads(node.value)}
         if len(node.targets) == 1:
-            stores = self.store(node.targets[0], value, read, node.value)
-            return self.quickly(node.targets[0], node.value, stores)
+            return self.store(node.targets[0], value, read, node.value)
         kept = self.temporary()
         stores = [one for target in node.targets for one in self.store(target, self.name(kept, node.span), read)]
         return [self.assign(kept, value, node.span), *stores]
-
-    def quickly(self, target: Any, tree: Any, stores: list[Any]) -> list[Any]:
-        """A name that gets the value of arithmetic on names: if all are numbers, so is the value."""
-        is_plain = isinstance(target, ast.Name) and isinstance(tree, ast.Binary) and not (self.once or self.plainly)
-        plan = _Plan(tree) if is_plain else None
-        if plan is None or not plan.fits or plan.others:
-            return stores
-        with self.having(plainly=True):
-            quick = self.assign(target.id, self.expr(tree), target.span)
-        return [self.at(py.If(self.all_plain(plan.names, True, tree.span), [quick], stores), tree.span)]
 
     def store(self, target: Any, value: Any, read: Collection[str] = (), tree: Any = None) -> list[Any]:
         """Bind a value to a target, or its entries to several; `read`: the names it was computed from, by a tree."""
@@ -946,6 +960,18 @@ def _is_plain(node: Any) -> bool:
     return _is_number(node) or (isinstance(node, ast.Name) and node.id != "print" and not _is_special(node.id))
 
 
+def _is_native(node: Any) -> bool:
+    """Whether this may be Python's own operator on numbers and arrays."""
+    return isinstance(node, ast.Binary) and node.sign is None and (node.op in NATIVE or _divides(node))
+
+
+def _divides(node: ast.Binary) -> bool:
+    """Whether this is a quotient by a name, or by a number other than 0."""
+    if node.op != "/" or node.sign is not None or not _is_plain(node.right):
+        return False
+    return _is_plain(node.left) if isinstance(node.right, ast.Name) else node.right.value != 0.0  # type: ignore[attr-defined]
+
+
 def _keeps_numbers(node: Any) -> bool:
     """Whether a node of a tree makes a number of numbers, or a truth where one is asked for."""
     if isinstance(node, ast.Number | ast.Name):
@@ -980,13 +1006,13 @@ class _Plan:
         if isinstance(node, ast.Compare):
             fits = self.part(node.first) and self.part(node.rest[0][1])
         else:
-            fits = node.op in NATIVE and node.sign is None and self.part(node)
+            fits = _is_native(node) and self.part(node)
         self.fits = fits and bool(self.names or self.others) and len(self.names) <= _GUARDED
 
     def part(self, node: Any) -> bool:
         """Whether a part may be tried as Python's own."""
         self.size += 1
-        if isinstance(node, ast.Binary) and node.op in NATIVE and node.sign is None:
+        if _is_native(node):
             return self.size < _LONGEST and self.part(node.left) and self.part(node.right)
         if isinstance(node, ast.Unary) and node.op == "-":
             return self.part(node.operand)

@@ -43,7 +43,8 @@ class Guarded(Machine):
         super().__init__(session)
         self.owned: dict[Closure, Closure] = {}  # functions of the user as they run here
         self.inside = 0  # how many of them are running
-        self.builtins |= {".float": None, ".plain": (), ".closure": None, ".known": {}.get, ".stop": True}
+        self.builtins |= {".plain": (), ".known": {}.get, ".stop": True, ".float": None, ".tensors": ()}
+        self.builtins[".closure"] = None
 
     def helper(self, name: str) -> Any:
         """What the code calls by a name."""

@@ -21,7 +21,7 @@ from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
 from typing import Any
 
-from agrad.engine.core.context import current, remember_order
+from agrad.engine.core.context import current, remember_order, restored
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import Object, stores_of
@@ -31,7 +31,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.reach import REACH, is_special
 from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import python
-from agrad.grammar.run.machine import Machine, given_to, restored
+from agrad.grammar.run.machine import Machine
 from agrad.grammar.run.places import File, innermost
 from agrad.grammar.run.python import SPECIAL
 from agrad.grammar.runtime import crossing, modules
@@ -509,7 +509,7 @@ class Python(builtins.Builtins, Machine):
         if not isinstance(node, ast.Command):
             raise AgradError("syntax", "this is no command", labels=[Label(node.span)])
         values = [self._operand(one) for one in ast.operands_of(node)]
-        operands, options = given_to(node, tuple(values))
+        operands, options = ast.given_to(node, tuple(values))
         names = self.scopes_of(frame)[0]
         self.session.commands[node.word].perform(self.session, node, operands, options, names, node.span)
         return None

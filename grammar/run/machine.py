@@ -9,31 +9,39 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
 from math import inf
 from sys import _getframe
-from types import CellType, CodeType, FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 from agrad.engine import units
 from agrad.engine.core.arguments import tidy_slice
-from agrad.engine.core.context import UndoLog, current, next_stamp, put_back, remember_entry, remember_order, scope
+from agrad.engine.core.context import (
+    UndoLog,
+    current,
+    next_stamp,
+    put_back,
+    remember_entry,
+    remember_order,
+    restored,
+    scope,
+)
 from agrad.engine.core.graph import Units, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
-from agrad.engine.core.tensor import Tensor, is_truth, no_grad, tensor
+from agrad.engine.core.tensor import Tensor, is_truth, no_grad
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, compared
-from agrad.engine.values import MISSING, describe, format_number
+from agrad.engine.values import IEEE, MISSING, describe, format_number
 from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import SCHOOL
-from agrad.grammar.results import Noted, Printed, Quit, Shown, Written, text_of, uncertainty_of, whole_text_of
+from agrad.grammar.results import Noted, Printed, Quit, Shown, Written, text_of, whole_text_of
 from agrad.grammar.run import code as codes
-from agrad.grammar.run.code import EXACT, HELPERS
+from agrad.grammar.run.code import EXACT, HELPERS, OF_ARRAYS
 from agrad.grammar.run.places import THUNK, Local, Running, frames, innermost, place_of, raised
 from agrad.grammar.runtime import attributes, builtins, notes, operations
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, as_tensor, is_object, is_result, meaning
@@ -54,9 +62,6 @@ SKIPPED = object()  # the value for each where a condition does not hold
 # Functions that the machine calls in another way on lists and tuples, or notes something of.
 FOLDING = frozenset({"sum", "max", "min", "float", "stack"})
 
-
-# Methods of numbers and arrays that are functions, and nothing else.
-_OF_ARRAYS = FUNCTIONS.keys() - attributes.METHODS.keys() - attributes.LENGTHENING - notes.READERS - {"backward"}
 
 MAX_CALLS = 2000
 _MOST_FRAMES = 2 * MAX_CALLS + 500
@@ -88,6 +93,7 @@ class Machine:
             ".type": type,
             ".float": float,
             ".plain": PLAIN,
+            ".tensors": {Tensor},
             ".closure": Closure,
             ".skipped": SKIPPED,
             ".stop": False,
@@ -124,6 +130,8 @@ class Machine:
 
     def helper(self, name: str) -> Any:
         """What the code calls by a name; None for a name of its own."""
+        if name[:4] == ".op ":
+            return FUNCTIONS[name[4:]].call
         return self.arithmetic(SIGNS[name]) if name in SIGNS else getattr(self, f"on_{name[1:]}", None)
 
     def run(self, code: CodeType) -> Any:
@@ -352,17 +360,19 @@ class Machine:
 
     def arithmetic(self, sign: str) -> Callable[[Any, Any], Any]:
         """The helper for an operator."""
-        function = function_of(sign)
+        function, scalar = function_of(sign), operations.scalar_of(sign)
 
         def apply(a: Any, b: Any) -> Any:
+            if type(a) is float and type(b) is float:
+                try:
+                    return scalar(a, b)
+                except IEEE:
+                    pass
             if type(a) in _TRUE_TOO and type(b) in _TRUE_TOO:
                 return function(a, b)
             return self.operated(sign, a, b, self.here())
 
-        def divide(a: Any, b: Any) -> Any:
-            return a / b if type(a) is float and type(b) is float and b else apply(a, b)
-
-        return divide if sign == "/" else apply
+        return apply
 
     def on_binary(self, site: tuple[str, Span], left: Any, right: Any) -> Any:
         """An operator."""
@@ -373,6 +383,8 @@ class Machine:
 
     def on_checked(self, site: tuple[tuple[str, Any], Span], left: Any, right: Any) -> Any:
         """An operator that asks something of its operands."""
+        if type(left) is float and type(right) is float and right and abs(left) <= EXACT and site[0][0] == "%":
+            return operations.scalar_of("%")(left, right)
         self.check_operands(site, left, right)
         return self.on_binary((site[0][0], site[1]), left, right)
 
@@ -425,6 +437,8 @@ class Machine:
     def on_augment(self, site: tuple[str, Span], target: Any, value: Any) -> Any:
         """`x += y`."""
         sign, span = site
+        if type(target) is Tensor and type(value) in PLAIN:
+            return operations.in_place(sign)(target, value)
         if is_object(target) or (is_object(value) and type(target) is not str):
             return self.operated(sign, target, value, span)
         is_written = getattr(target, "bracketed", False) and len(target.shape) == 1 and not target.node.recorded
@@ -481,7 +495,7 @@ class Machine:
     def on_test(self, site: tuple[str, Span], left: Any, right: Any) -> bool:
         """`in`, `not in`, `is`, `is not`."""
         sign = site[0]
-        found = is_same(left, right) if sign.startswith("is") else self.contains(right, left)
+        found = operations.is_same(left, right) if sign.startswith("is") else self.contains(right, left)
         return found is not ("not" in sign.split())
 
     def contains(self, container: Any, value: Any) -> bool:
@@ -597,6 +611,11 @@ class Machine:
 
     def on_index(self, site: tuple[None, Span], value: Any, index: Any) -> Any:
         """`x[i]`."""
+        kind = type(index)
+        if type(value) is Tensor and (kind is float or kind is slice):
+            entry = value[int(index) if kind is float and index.is_integer() else operations.whole_index(index)]
+            operations.mark(entry, value)
+            return entry
         if type(value) is not Tensor:
             if isinstance(value, List | tuple | range | str):
                 return operations.entry_at(value, index)
@@ -608,7 +627,7 @@ class Machine:
                     self.tell(note)
                 return adapted(attributes.table_entry(value, index))
             if is_object(value) and not is_table(value):
-                return self.of_python(operator.getitem, value, _whole(index))
+                return self.of_python(operator.getitem, value, operations.whole_index(index))
         # Each list in an index is the array of its entries.
         if type(index) is tuple:
             index = tuple([as_array(part) if type(part) is List else part for part in index])
@@ -616,7 +635,7 @@ class Machine:
             index = as_array(index)
         if is_table(value):
             return adapted(value[index])
-        entry = as_tensor(value, "an index")[_whole(index)]
+        entry = as_tensor(value, "an index")[operations.whole_index(index)]
         if type(index) is float or operations.is_basic(index):
             operations.mark(entry, value)
         return entry
@@ -625,8 +644,10 @@ class Machine:
 
     def on_set_index(self, site: tuple[None, Span], value: Any, target: Any, index: Any) -> None:
         """`x[i] = y`."""
-        if is_object(target):
-            self.of_python(operator.setitem, self.session.python.logged(target), _whole(index), value)
+        if type(target) is Tensor:
+            target[operations.whole_index(index)] = value if type(value) in PLAIN else as_array(value)
+        elif is_object(target):
+            self.of_python(operator.setitem, self.session.python.logged(target), operations.whole_index(index), value)
         elif type(target) is List and isinstance(index, slice):
             parts = list(target.parts)
             parts[tidy_slice(index)] = entries_of(value)
@@ -639,8 +660,6 @@ class Machine:
             )
         elif type(target) is List:
             target.put(lists.place_in(target, index), value)
-        elif isinstance(target, Tensor):
-            target[_whole(index)] = as_array(value)
         else:
             raise AgradError("type", f"the entries of {describe(target)} cannot be assigned to")
 
@@ -688,14 +707,20 @@ class Machine:
     def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
         """`x.name(y)`."""
         (name, count, names), span = site
-        if type(value) in PLAIN and not names and name in _OF_ARRAYS and Star not in map(type, given):
+        is_plain = not names and Star not in map(type, given)
+        if is_plain and type(value) in PLAIN and name in OF_ARRAYS:
             return self.on_callee(span, FUNCTIONS[name].call)(value, *given)
-        args, keywords = arguments(given, count, names)
+        args, keywords = (given, {}) if is_plain else arguments(given, count, names)
         if name == "backward":
             self.before_backward(value, span)
-        if is_table(value):
+        if type(value) is Tensor:
+            if name in attributes.LENGTHENING and value.shape and not value.node.recorded:
+                if name != "extend":
+                    lists.refuse_itself(value, args)
+                value = lists.become_list(value, self.places(args))
+        elif is_table(value):
             value = attributes.table_callee(value, name)
-        if is_object(value):
+        if type(value) is not Tensor and is_object(value):
             return self.of_python(self.of_python(self.session.python.getattr, value, name), *args, **keywords)
         if type(value) is str:
             if name == "format" and re.search(r"\{\w*[.\[]", value):
@@ -704,10 +729,6 @@ class Machine:
             change = operations.in_text if name == "format" else operations.of_text
             method = self.of_python(self.session.python.getattr, value, name)
             return self.of_python(method, *map(change, args), **{key: change(one) for key, one in keywords.items()})
-        if name in attributes.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
-            if name != "extend":
-                lists.refuse_itself(value, args)
-            value = lists.become_list(value, self.places(args))
         if name in notes.READERS:
             self.tell(notes.at_number(value, span, self.cut_at))
         return operations.shared(self.invoke(attributes.method(value, name), (value, *args), keywords), name, value)
@@ -917,7 +938,9 @@ class Machine:
             known = self.session.names.get(node.name)
             if known is value or (isinstance(known, Tensor) and known.node is node):
                 return
-        touch(node)
+        log = current().undo_log
+        if log is not None and node.seq <= log.since:
+            touch(node)
         node.name = name
 
     @staticmethod
@@ -970,7 +993,7 @@ class Machine:
         node, span = site
         meant = value.value if isinstance(value, Written) else value
         if isinstance(meant, Tensor | float):
-            self.session.last = (_answer(meant),)
+            self.session.last = (operations.answer(meant),)
         function = node.value.function if isinstance(node.value, ast.Call) else None
         called = function if isinstance(function, ast.Attribute) else None
         if node.silent or (called is not None and called.name.endswith("_")):  # `w.grad.zero_()`, `nn.init.zeros_(w)`
@@ -1107,7 +1130,7 @@ class Machine:
     def on_command(self, site: tuple[tuple[Any, Span | None], Span], *given: Any) -> None:
         """A command. What it computes has the place of the expression that was computed before it."""
         (node, place), span = site
-        operands, options = given_to(node, given)
+        operands, options = ast.given_to(node, given)
         if node.word == "backward":
             self.before_backward(operands[0], span)
         context, names = current(), self.scopes_of(_getframe(1))[0]
@@ -1116,47 +1139,9 @@ class Machine:
         context.place = None
 
 
-def _whole(index: Any) -> Any:
-    """An index with whole numbers as Python has them, which values of its reading need, and arrays take faster."""
-    if type(index) is tuple:
-        return tuple([_whole(part) for part in index])
-    if isinstance(index, slice):
-        return tidy_slice(index)
-    return int(index) if type(index) is float and index.is_integer() else index
-
-
-def is_same(left: Any, right: Any) -> bool:
-    """Whether two values are the very same one: of numbers and texts there is no such question."""
-    if left is right or left is None or right is None:
-        return left is right
-    if isinstance(left, bool) and isinstance(right, bool):
-        return left == right
-    if {type(left), type(right)} in ({float}, {str}, {float, bool}):
-        raise AgradError("type", "`is` tells objects apart; numbers and texts are compared with ==", fixes=["=="])
-    return isinstance(left, Tensor) and isinstance(right, Tensor) and left.node is right.node
-
-
 def arguments(given: Sequence[Any], count: int, names: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments by place and by name, with the entries of `*xs` in its place."""
     return tuple(operations.spread([*given[:count]])), dict(zip(names, given[count:], strict=True))
-
-
-def given_to(node: ast.Command, given: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
-    """The operands of a command, and its options; True of an option without a value."""
-    count = len(node.operands) - (node.word in ast.UNEVALUATED)
-    rest = iter(given[count:])
-    return [*given[:count]], {name: next(rest) if value is not None else True for name, value in node.options}
-
-
-def _answer(value: Any) -> Any:
-    """A value as `_` has it: without its graph, unless it is uncertain, which it stays, with its correlations."""
-    if not isinstance(value, Tensor):
-        return value
-    if uncertainty_of(value) is None:
-        made = tensor(value.value)
-        units.keep(value.node, made.node)
-        return made
-    return value if value.node.op is not None else FUNCTIONS["clone"].call(value)
 
 
 def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
@@ -1171,29 +1156,3 @@ def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
                 if type(value) is float or type(value) is int:
                     told[name] = f"{name} = {format_number(value)}"
     return ", ".join(told.values())
-
-
-def restored(x: Any, before: Any) -> None:
-    """Give a container, an instance, a class or a cell what it had."""
-    if isinstance(x, list | set | deque):
-        x.clear()
-        x.update(before) if isinstance(x, set) else x.extend(before)
-    elif isinstance(x, dict):
-        x.clear()
-        for key, value in before.items():
-            x[key] = value
-    elif type(x) is CellType:
-        if before is MISSING:
-            del x.cell_contents
-        else:
-            x.cell_contents = before
-    elif isinstance(x, type):
-        for name in [name for name in vars(x) if name not in before]:
-            type.__delattr__(x, name)
-        for name, value in before.items():
-            if vars(x).get(name, MISSING) is not value and name not in ("__dict__", "__weakref__"):
-                type.__setattr__(x, name, value)
-    else:
-        own = vars(x)
-        own.clear()
-        own.update(before)

@@ -226,12 +226,12 @@ class _Guards(Nodes):
         if isinstance(first, py.Name) and len([*islice(nodes(right), _SHORT)]) < _SHORT:
             ways.append(self.kind(first, py.In(), ".quick", node))
         if is_known:
-            tests = [self.kind(one, py.In(), ".reals", one) for one in names]
+            tests = [self.kind(one, py.In(), ".reals", one) for one in {one.id: one for one in names}.values()]
             if len(names) == 2:  # a small number makes the product little longer than the other is
                 signs: list[Any] = [py.Lt(), py.Lt()]
                 ends = [self.constant(end, node) for end in (-_SMALL, _SMALL)]
                 tests.append(self.at(py.Compare(ends[0], signs, [left, ends[1]]), node))
-            ways.append(self.every(tests, node))
+            ways.insert(0 if is_mod else 1, self.every(tests, node))  # what is likely first
         if not ways:
             return helped
         test = self.at(py.BoolOp(py.Or(), ways), node) if len(ways) > 1 else ways[0]

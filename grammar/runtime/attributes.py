@@ -73,7 +73,7 @@ def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
     return call
 
 
-class ListMethod(Struct):
+class ListMethod(Struct, eq=False):
     """A method of lists, or of texts. It is called with the value, and binds its arguments by name."""
 
     form: Signature  # of the arguments after the value itself
@@ -85,7 +85,7 @@ class ListMethod(Struct):
         return self.run(value, **given)
 
 
-class Method(ListMethod):
+class Method(ListMethod, eq=False):
     """A method of numbers and arrays, and whether its result depends on the operands alone, as in a compiled loop.
 
     `meaning`: for help and completion.
@@ -97,7 +97,9 @@ class Method(ListMethod):
     def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
         """Call it on a value; AgradError of kind `arity` where the arguments do not fit."""
         _, given = self.form.bind(args, keywords)
-        return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
+        if type(value) is not Tensor:
+            value = as_tensor(value, f"{self.form.name.removeprefix('x')}()")
+        return self.run(value, **given)
 
 
 _PLAIN = "The value, without its graph."

@@ -14,10 +14,10 @@ from agrad.engine import ops, units
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import Node, leaf
 from agrad.engine.core.guards import choose, entries
-from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
+from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import (
@@ -84,6 +84,26 @@ def _same(x: Any, y: Any) -> bool:
 def function_of(sign: str) -> Callable[[Any, Any], Any]:
     """What an operator calls."""
     return comparison(sign) if sign in COMPARE else OPS[BINARY[sign]].call
+
+
+def called_directly(name: str) -> str:
+    """Of what a function may be called as it is: "plain" for numbers and tensors, "tensors", or ""."""
+    if name not in OPS or OPS[name] is not FUNCTIONS.get(name) or OPS[name].call in VIEWERS:
+        return ""
+    return "tensors" if OPS[name].scalar is None else "plain"
+
+
+@cache
+def scalar_of(sign: str) -> Callable[[float, float], Any]:
+    """What an operator computes of two numbers; IEEE where Python's arithmetic raises, and the operation does not."""
+    return OPS[BINARY[sign]].scalar or OPS[BINARY[sign]].call
+
+
+@cache
+def in_place(sign: str) -> Callable[[Any, Any], Any]:
+    """What `x += y` calls where x is a tensor."""
+    found: Callable[[Any, Any], Any] = getattr(operator, f"i{OPERATORS[BINARY[sign]].method}")
+    return found
 
 
 def takes_several(name: str) -> bool:
@@ -244,7 +264,7 @@ def augmented(symbol: str, target: Any, value: Any) -> Any:
             return with_one
     target, value = as_array(target), as_array(value)
     if isinstance(target, Tensor):
-        return getattr(operator, f"i{OPERATORS[BINARY[symbol]].method}")(target, value)
+        return in_place(symbol)(target, value)
     return OPS[BINARY[symbol]].call(target, value)
 
 
@@ -252,6 +272,17 @@ def no_arithmetic(span: Span) -> AgradError:
     """The error for arithmetic with a tuple or a range: vectors are for arithmetic."""
     fixes = [Hint("[1, 2] or arange(3) for a vector; concat([a, b]) to put two together")]
     return AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Whether two values are the very same one: of numbers and texts there is no such question."""
+    if left is right or left is None or right is None:
+        return left is right
+    if isinstance(left, bool) and isinstance(right, bool):
+        return left == right
+    if {type(left), type(right)} in ({float}, {str}, {float, bool}):
+        raise AgradError("type", "`is` tells objects apart; numbers and texts are compared with ==", fixes=["=="])
+    return isinstance(left, Tensor) and isinstance(right, Tensor) and left.node is right.node
 
 
 def truth(value: Any) -> bool:
@@ -577,6 +608,28 @@ def shared(made: Any, name: str, value: Any) -> Any:
     return made
 
 
+def whole_index(index: Any) -> Any:
+    """An index with whole numbers as Python has them, which values of its reading need, and arrays take faster."""
+    if type(index) is tuple:
+        return tuple([whole_index(part) for part in index])
+    if isinstance(index, slice):
+        return tidy_slice(index)
+    return int(index) if type(index) is float and index.is_integer() else index
+
+
+def answer(value: Any) -> Any:
+    """A value as `_` has it: without its graph, unless it is uncertain, which it stays, with its correlations."""
+    if not isinstance(value, Tensor):
+        return value
+    if uncertainty_of(value) is None:
+        node = value.node
+        data: Any = value.array if node.value is None else node.value
+        made = bare(leaf(data if type(data) is float else data.copy()))
+        units.keep(node, made.node)
+        return made
+    return value if value.node.op is not None else FUNCTIONS["clone"].call(value)
+
+
 def mark(made: Any, base: Any) -> None:
     """Remember that a value was taken from another."""
     if type(made) is not Tensor or not isinstance(base, Tensor) or made is base:
@@ -587,10 +640,11 @@ def mark(made: Any, base: Any) -> None:
     node = base.node
     if not made.node.shape and is_mask(base.array if node.value is None else node.value):
         made.is_truth = True
-    known = getattr(base, "view_of", ())
-    storage = node.storage if node.extra is not None and node.op is None else None
-    shared = storage.nodes if storage is not None else ()
-    made.view_of = (*[one for one in known if one() is not None], weakref.ref(base), *shared)
+    made.view_of = (weakref.ref(base),)
+    if known := getattr(base, "view_of", ()):
+        made.view_of = (*[one for one in known if one() is not None], *made.view_of)
+    if node.extra is not None and node.op is None and node.storage is not None:
+        made.view_of += (*node.storage.nodes,)
 
 
 def rows_of(array: Tensor) -> Iterator[Tensor]:

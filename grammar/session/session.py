@@ -26,6 +26,7 @@ from agrad.engine.core.context import (
     exhausted,
     remember_entry,
     remember_random,
+    restored,
 )
 from agrad.engine.core.graph import Guard, Units, collect
 from agrad.engine.core.guards import joined
@@ -37,7 +38,7 @@ from agrad.engine.values import np
 from agrad.grammar import run, runtime, syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
-from agrad.grammar.run.machine import Machine, restored
+from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan, of_second_order

@@ -492,6 +492,13 @@ def operands_of(node: Command) -> list[Any]:
     return [*operands, *(value for _, value in node.options if value is not None)]
 
 
+def given_to(node: Command, given: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
+    """The operands of a command, and its options; True of an option without a value."""
+    count = len(node.operands) - (node.word in UNEVALUATED)
+    rest = iter(given[count:])
+    return [*given[:count]], {name: next(rest) if value is not None else True for name, value in node.options}
+
+
 def names_of(target: Any) -> Iterator[str]:
     """The names that a target binds."""
     waiting = [target]

@@ -8,8 +8,8 @@ parser enters, and of the rules only those that it reduces by.
 from __future__ import annotations
 
 import os.path
-import pickle
 import zlib
+from _pickle import loads  # from `pickle`, which is a thousand lines of Python
 from collections.abc import Callable, Collection
 from functools import cache
 from struct import unpack
@@ -47,7 +47,7 @@ def saved() -> dict[str, Any]:
     ):  # whole, and of this grammar
         notes = ["it comes with agrad: install agrad again; after a change of agrad.lark: make table"]
         raise AgradError("file", f"{SAVED} is damaged, or that of another grammar", notes=notes)
-    found: dict[str, Any] = pickle.loads(content)
+    found: dict[str, Any] = loads(content)
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Self, TypeAlias
 
-import lark
+import lark.lexer
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
@@ -84,7 +84,7 @@ FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for
 IN_FIELD = {"DEBUG": r"=[ \t]*(?=[:}])", "CONVERSION": r"![rsa](?=[ \t]*[:}])", "SPEC": r""":[^{}"'\r\n]*"""}
 
 
-class Token(lark.Token):
+class Token(lark.lexer.Token):
     """A terminal of the grammar in a text: its type, its text (which it is equal to) and its position."""
 
     __slots__ = ()
@@ -109,7 +109,7 @@ Item: TypeAlias = Token | AgradError
 class Input:
     """A text that lark's parser reads: the tokens that it has taken, and those that are still to come."""
 
-    _Token = lark.Token  # of which that parser makes the kinds that it tries
+    _Token = lark.lexer.Token  # of which that parser makes the kinds that it tries
 
     def __init__(self, source: Source, text: str | None = None) -> None:
         self.source = source

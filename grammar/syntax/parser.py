@@ -78,7 +78,7 @@ def can_be_read(text: str) -> bool:
 
 def _read(source: Source, part: str | None = None) -> tuple[ast.Statement, ...]:
     """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
-    from lark import UnexpectedToken
+    from lark.exceptions import UnexpectedToken
 
     (parser, builder), text = _parser(), syntax.lexer.Input(source, part)
     with _PARSING:
@@ -125,7 +125,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 
     There are none where the text is wrong already, or ends inside a string or a comment.
     """
-    from lark import UnexpectedToken
+    from lark.exceptions import UnexpectedToken
 
     parser, builder = _parser()
     # Which words are commands depends on what follows them: here a name.

@@ -51,15 +51,15 @@ class List:
 
     def remember(self) -> None:
         """Keep the parts in case the running statement fails. From now on it is a list in `+`, too."""
-        log = current().undo_log
-        if log is not None:
+        log, key = current().undo_log, ("list", id(self))
+        if log is not None and key not in log.undos:
             before, joins = tuple(self.parts), self.joins
 
             def undo() -> None:
                 self.parts[:] = before
                 self.joins = joins
 
-            log.remember(("list", id(self)), undo, (self, *before))
+            log.remember(key, undo, (self, *before))
         self.joins = True
 
     def put(self, position: int, value: Any) -> None:

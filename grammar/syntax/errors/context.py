@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
-from lark import UnexpectedToken
+from lark.exceptions import UnexpectedToken
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from lark import UnexpectedToken
+from lark.exceptions import UnexpectedToken
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
