@@ -61,6 +61,8 @@ def reverse(
             (op is None or not is_usual) and node.keeps_grad and (g is not None or flight.reaches(node))
         ):
             found[node] = flight.whole(node, g)
+            if node in flight.ends:
+                continue
         if g is None or op is None or (step is not None and step(op, node, g)):
             continue
         for operand, c, mask in contributions(op, node, g, flight, create_graph):
@@ -125,6 +127,7 @@ class Flight:
 
     behind: set[Node] | None = None  # what derivatives lead to from the seeds, once somebody asks
     selects = False  # whether anything was selected
+    ends: Collection[Node] = ()  # those that are wanted, and pass nothing on
 
     def __init__(
         self,

@@ -124,14 +124,16 @@ def _transposed(name: str, axes: int, x: Any, weight: Any, *, bias: Any, groups:
     along = ("stride", "padding", "output_padding", "dilation")
     steps, widths, more, gaps = (each_of(name, what, settings[what], axes) for what in along)
     ends = [(n - 1) * step + gap * (k - 1) + 1 for n, step, gap, k in zip(x.shape[2:], steps, gaps, sizes, strict=True)]
-    full = tuple(end + extra for end, extra in zip(ends, more, strict=True))
-    kept = [slice(width, n - width) for n, width in zip(full, widths, strict=True)]
+    if any(extra >= max(step, gap) for extra, step, gap in zip(more, steps, gaps, strict=True)):
+        raise AgradError("domain", f"{name}: output_padding must be smaller than stride or dilation")
+    kept = [slice(width, n + extra - width) for n, extra, width in zip(ends, more, widths, strict=True)]
     order = (0, 1 + axes, *range(1, 1 + axes), *range(2 + axes, 2 + 2 * axes))
 
     def run(x: Tensor, weight: Tensor, bias: Any) -> Any:
         pieces = x.permute((0, *range(2, 2 + axes), 1)) @ weight.reshape(weight.shape[0], -1)
         pieces = pieces.reshape(*pieces.shape[: 1 + axes], channels, *sizes).permute(order)
-        found = overlaid(pieces, (x.shape[0], channels, *full), sizes, steps, gaps)[(..., *kept)]
+        found = overlaid(pieces, (x.shape[0], channels, *ends), sizes, steps, gaps)
+        found = _around(found, [(0, extra) for extra in more])[(..., *kept)]
         return found if bias is None else found + array_of(bias).reshape(channels, *(1,) * axes)
 
     found = _grouped(run, x, weight, bias, groups)

@@ -69,6 +69,7 @@ class _Conv(Uniform):
     form += "padding_mode='zeros'"
     shown = "in_channels out_channels kernel_size= stride= padding? dilation? groups? bias? padding_mode?"
     axes = 1
+    modes: tuple[str, ...] = ("zeros", "reflect", "replicate", "circular")
 
     def build(self, settings: dict[str, Any]) -> None:
         """Make the parameters."""
@@ -78,6 +79,10 @@ class _Conv(Uniform):
         for what in ("kernel_size", "stride", "padding", "dilation", "output_padding"):
             if what in settings and not isinstance(settings[what], str):
                 setattr(self, what, each_of(name, what, settings[what], self.axes))
+        if self.padding == "same" and any(step != 1 for step in self.stride):
+            raise AgradError("domain", f"{name}: padding='same' is not supported for strided convolutions")
+        if self.padding_mode not in self.modes:
+            raise AgradError("domain", f"{name}: padding_mode is {' or '.join(self.modes)}, not {self.padding_mode!r}")
         shape = (*self._channels(inputs, outputs), *self.kernel_size)
         self.fan = size_of(shape[1:])
         self.weigh(shape, outputs if settings["bias"] else None)
@@ -120,6 +125,7 @@ class _ConvTranspose(_Conv):
     form = "in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, "
     form += "dilation=1, padding_mode='zeros'"
     shown = "in_channels out_channels kernel_size= stride= padding? dilation? output_padding? groups? bias?"
+    modes = ("zeros",)
 
     def _channels(self, inputs: int, outputs: int) -> tuple[int, int]:
         return inputs, outputs // self.groups

@@ -98,9 +98,14 @@ class Module(Object):
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
         watched = self._hooks("_backward")
-        found = _watched(self, watched, args, keywords) if watched else self.forward(*args, **keywords)
+        found = _watched(self, watched, args, keywords) if watched else self._hooked(args, keywords)
         for hook in self._hooks("_gradients"):
             found = _met(self, hook, found)
+        return found
+
+    def _hooked(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The value of `forward`, or what the hooks after it make of it."""
+        found = self.forward(*args, **keywords)
         for hook in self._hooks("_after"):
             changed = hook(self, args, found)
             found = found if changed is None else changed
@@ -384,13 +389,13 @@ class Module(Object):
 def _watched(
     module: Module, hooks: tuple[Callable[..., Any], ...], args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """The value of `forward`; in a backward pass, hooks of the module are called with the gradients beside it."""
+    """The value of the module; in a backward pass, its hooks are called with the gradients beside it."""
 
     def own(values: tuple[Any, ...]) -> list[Any]:
         return [x.clone() if isinstance(x, Tensor) and x.requires_grad else x for x in values]
 
     inputs = own(args)
-    found = module.forward(*inputs, **keywords)
+    found = module._hooked(tuple(inputs), keywords)
     outputs = own(found if isinstance(found, tuple) else (found,))
     after: list[Any] = [None] * len(outputs)
     before: list[Any] = [None] * len(inputs)

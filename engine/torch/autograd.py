@@ -177,18 +177,24 @@ def _seeds(roots: Sequence[Any], given: Sequence[Any], create_graph: bool) -> di
     return seeds
 
 
-def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted: set[Node]) -> dict[Node, Any]:
+def _walk(
+    order: list[Node], inner: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted: set[Node]
+) -> dict[Node, Any]:
     """The pass as PyTorch makes it: zeros go on where a selection took another operand."""
-    for node in order:
+    for node in inner:
         if _is_underived(node):
             message = f"PyTorch has no derivative for {node.op.name if node.op else 'this'}"
             if getattr(node.extra, "title", "").startswith("Unique"):
                 raise NotImplementedError(message)
             raise AgradError("grad", message)
     flight = passes.Flight(seeds, hooks=True, zeros=True)
-    packed = _unpack(order) if PACKED else []
+    flight.ends = wanted.difference(inner)
+    packed = _unpack(inner) if PACKED else []
     with scope(recording=create_graph):
         found: dict[Node, Any] = walked(create_graph, passes.reverse, order, flight, wanted, create_graph)
+    if flight.ended:  # a Function gave None: not zeros, but nothing
+        flight.behind = None
+        found = {node: g for node, g in found.items() if flight.reaches(node)}
     for node in packed:
         node.value = None if node.shape else node.value
     if current().anomalies:
@@ -259,6 +265,8 @@ def backward(
     if wanted == []:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots, order, found = _found(tensors, grad_tensors, wanted, create_graph)
+    for x in wanted or ():
+        x.retain_grad()
     if wanted is not None:
         targets = {x.node for x in wanted}
         found = {node: g for node, g in found.items() if node in targets or (node.op is not None and node.keeps_grad)}
@@ -275,7 +283,7 @@ def backward(
 
 
 def _found(outputs: Any, given: Any, wanted: Any, create_graph: bool, since: int = -1) -> tuple[list[Any], Any, Any]:
-    """The outputs, the nodes that were walked, and the derivatives by leaves, and by what is wanted alone if told."""
+    """The outputs, the nodes that passed something on, and the derivatives by leaves, or by what is wanted alone."""
     roots = [outputs] if isinstance(outputs, core.Tensor) else list(outputs)
     seeds = _seeds(roots, _listed(given, len(roots)), create_graph)
     order = sorted(set().union(*(reachable(node, since) for node in seeds)), key=by_seq, reverse=True)
@@ -284,8 +292,11 @@ def _found(outputs: Any, given: Any, wanted: Any, create_graph: bool, since: int
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     nodes = [x.node for x in wanted or ()]
     order = order if wanted is None else leading_to(order, nodes)
-    check_walkable(order, roots[0].node)
-    return roots, order, _walk(order, seeds, create_graph, set(nodes))
+    inner, leading = order, set(order)
+    if since >= 0:  # what `grad` is asked for passes nothing on, as in PyTorch; in `backward` it does
+        inner = [x for x in order if x.op is None or any(type(one) is Node and one in leading for one in x.inputs)]
+    check_walkable(inner, roots[0].node)
+    return roots, inner, _walk(order, inner, seeds, create_graph, set(nodes))
 
 
 def _listed(given: Any, count: int) -> list[Any]:
@@ -579,6 +590,7 @@ class _Call(Call):
         self.shapes: list[Any] = []
         self.packed: Any = None
         self.found: tuple[Any, Sequence[Any]] | None = None
+        self.arrived: set[int] = set()  # the results that this pass leads to, where that is asked
 
     def run_forward(self) -> Any:
         """What `forward` returns, computed without a record."""
@@ -595,6 +607,8 @@ class _Call(Call):
         """The results with their graph."""
         several = isinstance(results, tuple | list)
         outs = list(results) if several else [results]
+        if not all(any(x is one for x in outs) for one in self.context.dirty):
+            raise RuntimeError(f"{self.name}.forward must return what it has marked as dirty")
         values = [np.asarray(x.value) if isinstance(x, core.Tensor) else None for x in outs]
         self.shapes = [None if value is None else value.shape for value in values]
         single = len(outs) == 1
@@ -608,14 +622,19 @@ class _Call(Call):
             size = 0 if shape is None else math.prod(shape)
             is_blunt = not isinstance(x, core.Tensor) or any(x is one for one in self.context.blunt)
             if is_blunt or dtype_of(x) is not float64:
-                made.append(x)
+                made.append(x.detach() if isinstance(x, core.Tensor) and x.requires_grad else x)
             else:
                 part = whole if single else _piece(whole, start, size, shape)
+                if not self.context.materialize:
+                    passes.register_hook(part, functools.partial(self._arrive, len(made)))
                 entitle(part, f"{self.name}Backward")
                 made.append(self._placed(x, typed(part, float64)))
             start += size
         self.context.saved = tuple(made[one] if isinstance(one, int) else one for one in saved)
         return tuple(made) if several else made[0]
+
+    def _arrive(self, place: int, g: Any) -> None:
+        self.arrived.add(place)
 
     def _placed(self, x: Any, made: Any) -> Any:
         """A result; one that was written in place is the argument itself."""
@@ -635,9 +654,11 @@ class _Call(Call):
         grads: list[Any] = [handle] if len(self.shapes) == 1 else []
         start = 0
         if len(self.shapes) > 1:
-            for shape in self.shapes:
+            arrived, self.arrived = self.arrived, set()
+            for place, shape in enumerate(self.shapes):
                 size = 0 if shape is None else math.prod(shape)
-                grads.append(None if shape is None else _piece(handle, start, size, shape))
+                is_none = shape is None or not (self.context.materialize or place in arrived)
+                grads.append(None if is_none else _piece(handle, start, size, shape))
                 start += size
         with scope(recording=create_graph):
             found = self.kind.backward(self.context, *grads)
@@ -656,15 +677,16 @@ class _Call(Call):
     def _checked(self, found: Any, argument: Any, create_graph: bool) -> Any:
         shape = argument.node.shape
         if found is None:
-            return 0.0 if not shape else np.zeros(shape)
+            return None
         if not isinstance(found, core.Tensor):
             raise TypeError(f"{self.name}.backward: expected a Tensor or None, not {type(found).__name__}")
         if found.node.shape != shape:
-            if np.prod(found.node.shape, dtype=int) != np.prod(shape, dtype=int):
+            have = found.node.shape
+            if len(have) < len(shape) or any(n not in (1, m) for n, m in zip(shape[::-1], have[::-1], strict=False)):
                 raise RuntimeError(
                     f"{self.name}.backward returned a gradient of shape {[*found.shape]} for one of {[*shape]}"
                 )
-            found = engine("reshape", found, shape)
+            found = engine("sum_to", found, shape=shape)
         return plainly(found) if create_graph else spread(found.value, shape)
 
 

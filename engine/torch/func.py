@@ -73,30 +73,28 @@ def _finished(tree: Any, given: Any) -> Any:
     return mapped(finished, tree)
 
 
-def _argued(args: tuple[Any, ...], argnums: Any) -> tuple[list[Any], list[int]]:
-    places = [argnums] if isinstance(argnums, int) else list(argnums)
-    given = list(args)
+def _argued(args: tuple[Any, ...], argnums: Any) -> tuple[list[Any], tuple[Any, ...]]:
+    """The arguments, and those among them to differentiate by."""
+    places, given = [argnums] if isinstance(argnums, int) else list(argnums), list(args)
     for place in places:
         given[place] = mapped(_tracked, given[place])
-    return given, [place % len(args) for place in places]
+    return given, tuple([given[place] for place in places])
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The function that gives the gradient by some arguments, and the value."""
 
     def call(*args: Any, **keywords: Any) -> Any:
-        given, places = _argued(args, argnums)
+        given, tracked = _argued(args, argnums)
         with scope(recording=True):
             found = func(*given, **keywords)
             value, aux = found if has_aux else (found, None)
             if not isinstance(value, core.Tensor) or value.ndim:
                 raise RuntimeError("grad_and_value expects a function that returns a scalar tensor")
-            wanted = [x for place in places for x in leaves(given[place])]
-            parts = _gradients([value], wanted, None)
-        grads = tuple(rebuilt(given[place], iter([parts.pop(0) for _ in leaves(given[place])])) for place in places)
+            grads = rebuilt(tracked, iter(_gradients([value], leaves(tracked), None)))
         one = grads[0] if isinstance(argnums, int) else grads
-        result = _finished((one, value), given)
-        return (result[0], (result[1], _finished(aux, given))) if has_aux else result
+        result = _finished((one, value), tracked)
+        return (result[0], (result[1], _finished(aux, tracked))) if has_aux else result
 
     return call
 
@@ -169,14 +167,14 @@ def _jacobians(rows: Callable[..., Any]) -> Callable[..., Any]:
 
     def made(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **_: Any) -> Callable[..., Any]:
         def call(*args: Any, **keywords: Any) -> Any:
-            given, places = _argued(args, argnums)
+            given, tracked = _argued(args, argnums)
             with scope(recording=True):
                 found = func(*given, **keywords)
                 value, aux = found if has_aux else (found, None)
-                result = mapped(lambda y: rows(y, [given[place] for place in places]), value)
+                result = mapped(lambda y: rows(y, tracked), value)
             if isinstance(argnums, int):
                 result = mapped_tuples(result, value)
-            finished = _finished(result, given)
+            finished = _finished(result, tracked)
             return (finished, aux) if has_aux else finished
 
         return call
@@ -201,28 +199,26 @@ def _units(x: Any) -> Iterator[Tensor]:
         yield Tensor.of(unit.reshape(x.shape) if x.ndim else 1.0)
 
 
-def _rows(y: Any, trees: list[Any]) -> tuple[Any, ...]:
+def _rows(y: Any, trees: tuple[Any, ...]) -> Any:
     """The Jacobians of one result: a backward for each entry."""
     if not isinstance(y, core.Tensor):
         raise TypeError(f"derivatives are taken of Tensors, not {type(y).__name__}")
-    wanted = [x for tree in trees for x in leaves(tree)]
+    wanted = leaves(trees)
     rows = [_gradients([y], wanted, [unit]) for unit in _units(y)]
     made = [
         engine("reshape", engine("stack", list(column)), (*y.shape, *x.shape))
         for x, column in zip(wanted, zip(*rows, strict=True), strict=True)
     ]
-    parts = iter(made)
-    return tuple(rebuilt(tree, parts) for tree in trees)
+    return rebuilt(trees, iter(made))
 
 
-def _columns(y: Any, trees: list[Any]) -> tuple[Any, ...]:
+def _columns(y: Any, trees: tuple[Any, ...]) -> Any:
     """The same forward: a direction for each entry of what it is derived by."""
     made = []
-    for x in [x for tree in trees for x in leaves(tree)]:
+    for x in leaves(trees):
         columns = [_pushed([y], [x], [unit])[0] for unit in _units(x)]
         made.append(engine("reshape", engine("stack", columns, axis=-1), (*y.shape, *x.shape)))
-    parts = iter(made)
-    return tuple(rebuilt(tree, parts) for tree in trees)
+    return rebuilt(trees, iter(made))
 
 
 jacrev, jacfwd = _jacobians(_rows), _jacobians(_columns)
@@ -374,7 +370,7 @@ class functional:  # noqa: N801 - a module
         with scope(recording=True):
             if strict:
                 _be_strict(value, given, "Output {}")
-            rows = [_rows(y, list(given)) for y in (value if isinstance(value, tuple) else (value,))]
+            rows = [_rows(y, tuple(given)) for y in (value if isinstance(value, tuple) else (value,))]
         made = tuple(row if several else row[0] for row in rows)
         return _ended(made if isinstance(value, tuple) else made[0], create_graph)
 

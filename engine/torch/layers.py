@@ -442,24 +442,36 @@ class EmbeddingBag(Formed):
 
     form = "num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', "
     form += "sparse=False, _weight=None, include_last_offset=False, padding_idx=None"
-    shown = "num_embeddings embedding_dim mode="
+    shown = "num_embeddings embedding_dim mode= padding_idx?"
 
     def build(self, settings: dict[str, Any]) -> None:
         """Make the rows."""
+        if self.max_norm is not None or self.scale_grad_by_freq or self._weight is not None:
+            raise NotImplementedError("EmbeddingBag has no max_norm, scale_grad_by_freq and _weight")
         self.weight = init.normal_(parameter(np.zeros((self.num_embeddings, self.embedding_dim))))
+        if self.padding_idx is not None:
+            self.padding_idx %= self.num_embeddings
+            with no_grad():
+                self.weight[self.padding_idx] = 0.0
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """The value."""
-        rows: Any = self.weight[input]
-        rows = rows if per_sample_weights is None else rows * per_sample_weights[..., None]
         if input.ndim == 2:
-            return getattr(rows, "amax" if self.mode == "max" else "mean" if self.mode == "mean" else "sum")(1)
-        bags = T.searchsorted(offsets, T.arange(len(input)), right=True) - 1
+            offsets = T.arange(len(input)) * input.shape[1]
+        elif self.include_last_offset:
+            offsets = offsets[:-1]
+        flat = input.reshape(-1)
+        rows, bags = self.weight[flat], T.searchsorted(offsets, T.arange(len(flat)), right=True) - 1
+        rows = rows if per_sample_weights is None else rows * per_sample_weights.reshape(-1, 1)
+        if self.padding_idx is not None:
+            rows, bags = rows[flat != self.padding_idx], bags[flat != self.padding_idx]
+        counts = T.bincount(bags, minlength=len(offsets))
         if self.mode == "max":
-            return T.stack([rows[bags == bag].amax(0) for bag in range(len(offsets))])
+            none = T.zeros(1, rows.shape[1])
+            return T.stack([T.amax(rows[bags == bag] if n else none, 0) for bag, n in enumerate(counts.tolist())])
         found = T.zeros(len(offsets), rows.shape[1]).index_add(0, bags, rows)
-        counts = T.bincount(bags, minlength=len(offsets)).clamp(min=1).unsqueeze(1)
-        return entitle(found / counts if self.mode == "mean" else found, "EmbeddingBagBackward0")
+        found = found / counts.clamp(min=1).unsqueeze(1) if self.mode == "mean" else found
+        return entitle(found, "EmbeddingBagBackward0")
 
 
 class _Lazy(Module):

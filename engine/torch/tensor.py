@@ -362,7 +362,7 @@ class Tensor(core.Tensor):
         return f"Parameter containing:\n{text}" if self.node.is_parameter else text
 
     def __format__(self, form: str) -> str:
-        return format(str(self), form) if self.node.shape else format(self.item(), form)
+        return object.__format__(self, form) if self.node.shape else format(self.item(), form)
 
     # Without its graph
 
