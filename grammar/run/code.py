@@ -514,7 +514,7 @@ class _Generator(Nodes):
         if not kinds or not all(map(_is_plain, given)):
             return found
         tests = [self.kind(self.name(one.id, one.span), py.In(), ".plain", span) for one in names[1:]]
-        tests.insert(0, self.kind(self.name(names[0].id, span), py.In(), f".{kinds}", span))
+        tests.insert(0, self.kind(self.name(names[0].id, names[0].span), py.In(), f".{kinds}", span))
         direct = self.name(f".op {called}", span)
         if isinstance(function, ast.Attribute):
             values = [base, *values]

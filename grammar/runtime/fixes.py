@@ -568,7 +568,7 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
 def _as_unit(name: str, span: Span, means_more: bool) -> list[str]:
     """`3 Kg`, `2 hrs to s`: the line with units that a word behind a number may mean, or how one is defined."""
     text = span.source.text
-    if not means_more and units.unit.find(name) and re.search(r"(?<!\w)[\d.]+ ?[^\W\d]\S*\*$", text[: span.start]):
+    if not means_more and units.unit.find(name) and re.search(r"(?<!\w)[\d.]+ ?(?![eE][-+\d])[^\W\d]\S*\*$", text[: span.start]):
         return [*filter(can_be_read, [corrected(Span(span.source, span.start - 1, span.start), "·")])]  # 5 kg*m^2
     if means_more or not re.search(r"(?<!\w)[\d.]+[ \t]+$", text[: span.start]):
         return []
