@@ -117,19 +117,16 @@ class Python(builtins.Builtins, Machine):
         try:
             found = super().run(code)
             self._keep_recording()
-            self._let_go()
+            session, log = self.session, current().undo_log
+            if log is not None and not session.steps.depth and len(session.loading) < 2:  # one of several files
+                # No statement is undone: generators that the log alone keeps end now, while they can print.
+                log.held.clear()
+                log.undos = dict.fromkeys(log.undos, lambda: None)
             return found
         except builtins.Exit as end:
             raise Quit(*end.args) from None
         finally:
             sys.unraisablehook = hook
-
-    def _let_go(self) -> None:
-        """Let generators that the log alone keeps end now, while they can print, where no statement is undone."""
-        session, log = self.session, current().undo_log
-        if log is not None and not session.steps.depth and len(session.loading) < 2:  # one of several files
-            log.held.clear()
-            log.undos = dict.fromkeys(log.undos, lambda: None)
 
     def _know_answers(self, tree: Any) -> None:
         """Let `_` and `_5` be answers of the session, where it has no such names."""

@@ -420,7 +420,8 @@ class _Guards(Nodes):
                 cells = self.at(py.Tuple([self.name(name, node) for name in sorted(self.outer)], LOAD), node)
                 probe = self.at(py.Lambda(arguments(), cells), node)
                 first.append(self.run(self.helped("cells", node, probe), node))
-        node.body[_is_docstring(node.body) : 0] = first
+        behind = isinstance(node.body[0], py.Expr) and isinstance(getattr(node.body[0].value, "value", None), str)
+        node.body[behind:0] = first  # behind the docstring
         return node
 
     def _lambda(self, node: Any) -> Any:
@@ -518,9 +519,3 @@ def _is_number(node: Any, *kinds: type) -> bool:
     """Whether a node is a number that is written, and not a long one."""
     value: Any = getattr(node, "value", None)
     return isinstance(node, py.Constant) and type(value) in (kinds or (int, float)) and abs(value) < _SMALL
-
-
-def _is_docstring(body: list[Any]) -> int:
-    first = body[0]
-    is_text = isinstance(first, py.Expr) and isinstance(first.value, py.Constant) and type(first.value.value) is str
-    return int(is_text)

@@ -170,13 +170,13 @@ def by_names(error: AgradError, names: Mapping[str, Any]) -> list[str]:
     at = error.labels[0].origin if error.labels else None
     if not isinstance(at, Span):
         return error.fixes
-    if found := re.fullmatch(r"an operator is missing between `(\w+)` and `(\w+)`", error.message):
-        (left, right), line = found.groups(), at.source.line_at(at.start)
+    before = re.search(r"(\w+)\s*$", at.source.text[: at.start])
+    if error.facts == errors.SyntaxMistake("missing operator") and before is not None and at.text.isidentifier():
+        left, right, line = before[1], at.text, at.source.line_at(at.start)
         product, call, functions = f"{left}*{right}", f"{left}({right})", {*FUNCTIONS, *SCHOOL}
         once = [one for one in (left, right) if len(re.findall(rf"\b{one}\b", line)) == 1]  # a parameter is there twice
-        if any(
-            len(one) > 1 and one.isalpha() and one not in {*names, *CONSTANTS} | functions for one in once
-        ):  # 5 xor 3
+        known = {*names, *CONSTANTS} | functions
+        if any(len(one) > 1 and one.isalpha() and one not in known for one in once):  # 5 xor 3
             return [fix for fix in error.fixes if product not in fix and call not in fix]
         is_called = callable(names[left]) if left in names else left in once and left in functions
         return [fix for fix in error.fixes if (call in fix) is is_called] or error.fixes
@@ -565,10 +565,13 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
 
 
+_UNIT_TIMES = pattern(r"(?<!\w)[\d.]+ ?(?![eE][-+\d])[^\W\d]\S*\*$")
+
+
 def _as_unit(name: str, span: Span, means_more: bool) -> list[str]:
     """`3 Kg`, `2 hrs to s`: the line with units that a word behind a number may mean, or how one is defined."""
     text = span.source.text
-    if not means_more and units.unit.find(name) and re.search(r"(?<!\w)[\d.]+ ?(?![eE][-+\d])[^\W\d]\S*\*$", text[: span.start]):
+    if not means_more and units.unit.find(name) and _UNIT_TIMES.search(text[: span.start]):
         return [*filter(can_be_read, [corrected(Span(span.source, span.start - 1, span.start), "·")])]  # 5 kg*m^2
     if means_more or not re.search(r"(?<!\w)[\d.]+[ \t]+$", text[: span.start]):
         return []

@@ -72,6 +72,11 @@ class RowMachine(Machine):
         """A function of the engine as the language calls it: each call is looked at."""
         return lambda *args: self.called(function, args, {}, self.here())
 
+    def helper(self, name: str) -> Any:
+        """What the code calls by a name: here, too, no function of the engine directly."""
+        found = super().helper(name)
+        return self.adapter(found) if name[:4] == ".op " else found
+
     def invoke(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the table."""
         if self.in_row and len(args) == 1:
