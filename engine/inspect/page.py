@@ -110,9 +110,8 @@ def _function(numbers: Program) -> str:
     """The function `run`. Raises AgradError where it cannot be written, or would be too long."""
     language = JavaScript()
     names, body, found = statements(numbers, numbers.inputs, language, "run")
-    lines = [*(language.helpers[one] for one in language.used)]
-    lines += [f"function run({', '.join(names)}) {{", *body, f"return [{','.join(found)}];", "}"]
-    text = "\n".join(lines)
+    run = [f"function run({', '.join(names)}) {{", *body, f"return [{','.join(found)}];", "}"]
+    text = "\n".join([*language.definitions, *run])
     if len(text) > _LONGEST:
         raise AgradError("limit", f"its code would have {len(text)} characters; a page has up to {_LONGEST}")
     return text
