@@ -194,6 +194,10 @@ class Entries(Tensor):
         """A copy with one axis."""
         return self.copy().reshape(-1)
 
+    def ravel(self) -> Any:
+        """One axis: for the same data where these are one after the other, else a copy."""
+        return (self if self.is_contiguous() else self.clone()).reshape(-1)
+
     def reshape(self, *shape: Any, **keywords: Any) -> Any:
         """Other axes for the same data."""
         try:
@@ -203,6 +207,8 @@ class Entries(Tensor):
 
     def astype(self, kind: Any) -> Any:  # type: ignore[override]
         """A copy of another type."""
+        if self.requires_grad and _kind(kind) is float64:
+            return self.clone()
         return wrapped(plain(self).astype(dtype_in_numpy(kind)))
 
     def item(self, *place: Any) -> Any:
@@ -219,8 +225,8 @@ class Entries(Tensor):
     T = property(transpose)
 
     def copy(self) -> Any:
-        """A copy."""
-        return wrapped(plain(self))
+        """A copy, through which gradients flow."""
+        return self.clone() if self.requires_grad else wrapped(plain(self))
 
     def __deepcopy__(self, memo: Any = None) -> Any:
         return Tensor.__deepcopy__(self, memo) if self.requires_grad else self.copy()
@@ -243,7 +249,7 @@ class Entries(Tensor):
 
     def sort(self, axis: int = -1) -> None:  # type: ignore[override]
         """Put the entries into order."""
-        self[...] = wrapped(real.sort(as_array(self), axis))
+        self[...] = NUMPY["sort"](self, axis=axis)
 
     def tolist(self) -> Any:
         """The entries in nested lists."""

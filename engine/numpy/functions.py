@@ -147,12 +147,12 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
     """A function of NumPy's over tensors."""
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if any(map(_needs_grad, (*args, *keywords.values()))):
+        if name in ("ravel", "reshape") and args and type(args[0]) is ndarray and not keywords:
+            return getattr(args[0], name)(*args[1:], **keywords)  # which knows what is one after the other in memory
+        if any(map(_needs_grad, (*args, *keywords.values()))) and not _is_view(name, args):
             return _traced(name, of(), args, keywords)
         if name in ("empty", "empty_like"):
             return NUMPY[f"zeros{name[5:]}"](*args, **keywords)  # nothing is left as it was in memory
-        if name in ("ravel", "reshape") and args and type(args[0]) is ndarray and not keywords:
-            return getattr(args[0], name)(*args[1:], **keywords)  # which knows what is one after the other in memory
         given = tuple([_given(one, name) if not _is_type(one) else dtype_in_numpy(one) for one in args])
         options = _keywords(keywords, name)
         _afford(name, given, options)
@@ -196,7 +196,15 @@ def _shared(
         return engine("getitem", engine("reshape", whole, (-1,)), places(whole.node.shape))
 
     again.is_closed = not found.flags.writeable  # type: ignore[attr-defined]
-    return part_of(x, wrapped(found.astype(dtype_in_numpy(x.dtype))), again)
+    part = as_numpys(again(x), False) if x.requires_grad else wrapped(found.astype(dtype_in_numpy(x.dtype)))
+    return part_of(x, part, again)
+
+
+def _is_view(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether a function gives a view of its only array, also of one with derivatives."""
+    others = any(isinstance(one, core.Tensor) for one in args[1:])
+    is_array = bool(args) and type(args[0]) is ndarray and bool(args[0].node.shape) and not others
+    return "views" in _FACTS[name] and is_array and units.unit_of(args[0]) is None
 
 
 def _of_truths(x: Any) -> Any:
@@ -268,12 +276,12 @@ def _rewritten(x: Any, found: Any) -> Any:
 
 def _item(self: Any, index: Any) -> Any:
     """`x[index]`: the same data, where NumPy gives a view that torch has, too."""
-    if self.requires_grad:
-        return item_of_tensor(self, index)
     taken = tuple([_part(one) for one in (index if isinstance(index, tuple) else (index,))])
-    array = real.asarray(self.value) if self.node.shape else plain(self)
     is_view = all(one is None or one is Ellipsis or isinstance(one, slice | int) for one in taken)
     is_forward = all(not isinstance(one, slice) or one.step is None or one.step > 0 for one in taken)
+    if self.requires_grad and (is_forward or not is_view):
+        return item_of_tensor(self, index)
+    array = real.asarray(self.value) if self.node.shape else plain(self)
     found = array[taken]
     if is_view and is_forward and isinstance(found, real.ndarray):
         return as_numpys(Tensor.__getitem__(self, taken), False)

@@ -223,11 +223,15 @@ def _functools(guards: Any) -> dict[str, Any]:
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
         return lambda wrapper: guards.renamed(wrapper, wrapped) if guards.is_function(wrapper) else wrapper
 
-    def cached(most: float, function: Any) -> Any:
+    def cached(most: float, function: Any, typed: bool = False) -> Any:
         known: dict[Any, Any] = {}
 
         def call(*args: Any, **options: Any) -> Any:
-            key = (args, tuple(options.items())) if options else args
+            key: Any = (args, tuple(options.items())) if options else args
+            if typed:
+                key = key, tuple(map(type, (*args, *options.values())))
+            elif not options and len(args) == 1 and type(args[0]) in (int, str):
+                key = args[0]  # 1 is not 1.0 then, in Python, either
             if key in known:
                 known[key] = found = known.pop(key)  # the youngest now
                 return found
@@ -243,8 +247,8 @@ def _functools(guards: Any) -> dict[str, Any]:
 
     def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
         if callable(maxsize):
-            return cached(128, maxsize)
-        return partial(cached, float("inf") if maxsize is None else max(maxsize, 0))
+            return cached(128, maxsize, typed)
+        return partial(cached, float("inf") if maxsize is None else max(maxsize, 0), typed=typed)
 
     class cached_property(real.cached_property):  # type: ignore[misc, name-defined]  # noqa: N801
         """One whose value is logged."""

@@ -44,6 +44,15 @@ print(pair, kept, x, y)
 b = np.array(5)
 print(repr(b.T), repr(b.transpose()), repr(b.reshape(())), repr(np.squeeze([[b]])))
 
+# One axis is a view only of what is one after the other in memory; a reshape also of what goes backwards.
+for way in (lambda a: a, lambda a: a[..., ::-1], lambda a: a[::2], lambda a: a[1:], lambda a: a.T, lambda a: np.flip(a)):
+    for start in (np.arange(4.0).reshape(1, 4), np.arange(5.0), np.arange(6.0).reshape(3, 2)):
+        for flat in (lambda a: a.ravel(), lambda a: np.ravel(a), lambda a: a.reshape(-1), lambda a: a.flatten()):
+            a = start.copy()
+            flat(way(a))[...] = 9
+            print(a.tolist(), end=" ")
+print()
+
 # Types, words among the arguments, comparisons with texts.
 print(np.arange(3).imag, np.float64(2).imag, b == "x", pair != "x")
 print(np.convolve([1, 2, 3], [1, 1], "same"), np.pad([1, 2], 1, "edge"), np.searchsorted([1, 1, 2], 1, "right"))
