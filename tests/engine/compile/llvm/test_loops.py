@@ -334,3 +334,10 @@ def test_stores_of_parts_share_the_loop_that_computes_them():
     loops = exactly(lambda x: ag.concat([ag.abs(x), x * 2.0]), RNG.normal(size=100))
     (kernel,) = [stage for stage in loops.schedule.stages if isinstance(stage, Kernel)]
     assert len(kernel.joins) == 2 and not kernel.stores
+
+
+@pytest.mark.parametrize("length", [65, 4097])
+def test_equal_entries_have_equal_functions_wherever_they_are(length):
+    loops = Loops(program_of(ag.sin, np.ones(length), gradients=False))
+    for entry in np.linspace(-3, 3, 50):
+        assert len({*loops.call(np.full(length, entry))[0].tolist()}) == 1, entry
