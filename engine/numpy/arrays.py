@@ -198,10 +198,14 @@ class Entries(Tensor):
         """One axis: for the same data where these are one after the other, else a copy."""
         return (self if self.is_contiguous() else self.clone()).reshape(-1)
 
+    def changeable(self) -> Any:
+        """Itself; of a number, which does not change, a copy."""
+        return self.clone() if type(self) is number else self
+
     def reshape(self, *shape: Any, **keywords: Any) -> Any:
         """Other axes for the same data."""
         try:
-            return as_numpys(OF_TENSORS.reshape(self, *shape, **keywords), False)
+            return as_numpys(OF_TENSORS.reshape(self.changeable(), *shape, **keywords), False)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 

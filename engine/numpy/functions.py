@@ -284,7 +284,7 @@ def _item(self: Any, index: Any) -> Any:
     array = real.asarray(self.value) if self.node.shape else plain(self)
     found = array[taken]
     if is_view and is_forward and isinstance(found, real.ndarray):
-        return as_numpys(Tensor.__getitem__(self, taken), False)
+        return as_numpys(Tensor.__getitem__(self.changeable(), taken), False)
     found = _shared(found, self, operator.getitem, (array, taken)) if is_view else found
     return found if isinstance(found, core.Tensor) else wrapped(found.astype(dtype_in_numpy(self.dtype)))
 

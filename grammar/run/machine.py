@@ -644,7 +644,7 @@ class Machine:
 
     def on_set_index(self, site: tuple[None, Span], value: Any, target: Any, index: Any) -> None:
         """`x[i] = y`."""
-        if type(target) is Tensor:
+        if type(target) is Tensor or (isinstance(target, Tensor) and not is_object(target)):  # of Python's reading, too
             target[operations.whole_index(index)] = value if type(value) in PLAIN else as_array(value)
         elif is_object(target):
             self.of_python(operator.setitem, self.session.python.logged(target), operations.whole_index(index), value)

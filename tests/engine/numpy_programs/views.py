@@ -66,3 +66,8 @@ for wrong in (lambda: hash(b), lambda: np.random.seed(1.5), lambda: np.random.de
 # Random numbers of another type are others.
 print(np.random.RandomState(7).randint(0, 2, size=6, dtype=bool).tolist(), np.random.RandomState(7).randint(0, 200, 4, dtype=np.uint8).tolist())
 print(np.random.default_rng(7).integers(0, 99, 4, dtype="int8").tolist(), np.random.default_rng(7).integers(0, 99, 4, dtype=int).tolist())
+
+s = np.float64(0.75)  # numbers do not change
+for part in (s.reshape(-1), s.ravel(), s[None], np.atleast_1d(s), np.expand_dims(s, 0)):
+    part[...] = 0
+    print(part, s)

@@ -106,3 +106,14 @@ def test_help_has_something_on_every_word():
         assert text.startswith(word)
     assert "backward d [retain]" in said("help everything")[0]
     assert error("help sine").fixes == ["help sin", "help sinc", "help sinh"]
+
+
+def test_values_are_used_as_before_behind_pythons_reading():
+    session = session_of("v = [1, 2]; w = 2*v; m = [[1, 2], [3, 4]]")
+    for line in ("import numpy as np", "calculator"):
+        session.run(line, lambda result: None)
+    lines = ("w[1] = 5; w", "w += 1; w", "m[0, 1] = 7; m", "w[0] *= 2; w", "w[0]", "w[:1]", "w.sum()", "mean(w)", "w/2")
+    assert [said(line, session) for line in lines] == [
+        said(line, session_of("w = [2, 4]; m = [[1, 2], [3, 4]]\n" + "\n".join(lines[:n])))
+        for n, line in enumerate(lines)
+    ]
