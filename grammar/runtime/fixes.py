@@ -170,9 +170,10 @@ def by_names(error: AgradError, names: Mapping[str, Any]) -> list[str]:
     at = error.labels[0].origin if error.labels else None
     if not isinstance(at, Span):
         return error.fixes
-    if error.facts == errors.SyntaxMistake("missing operator") and at.text.isidentifier():
-        before = at.source.text[max(at.start - 99, 0) : at.start].split()
-        left, right, line = (before or [""])[-1], at.text, at.source.line_at(at.start)
+    near = slice(max(at.start - 99, 0), min(at.end, at.start + 99))  # texts may be long
+    sides = re.search(r"(\w+)\s+(\w+)$", at.source.text[near])
+    if error.facts == errors.SyntaxMistake("missing operator") and sides is not None:
+        (left, right), line = sides.groups(), at.source.line_at(at.start)
         product, call, functions = f"{left}*{right}", f"{left}({right})", {*FUNCTIONS, *SCHOOL}
         once = [one for one in (left, right) if len(re.findall(rf"\b{one}\b", line)) == 1]  # a parameter is there twice
         known = {*names, *CONSTANTS} | functions
