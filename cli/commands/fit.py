@@ -90,9 +90,9 @@ def command(asked: Asked) -> int:
     The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over; -D holds a parameter at a
     number. It prints these with their standard uncertainties and correlations; -o writes what is predicted for each
     row, its residual, standardized residual and leverage, the bands of the model and of another measurement, and the
-    derivatives of the parameters by what was measured. DATA is read once for each step, so that it may be larger than
-    memory: a file, a folder of files, 'data/*.parquet', or - for standard input. The exit code is 1 where the search
-    does not converge.
+    derivatives of the parameters by what was measured. DATA that is large is read once for each step, so that it may
+    be larger than memory: a file, a folder of files, 'data/*.parquet', or - for standard input. The exit code is 1
+    where the search does not converge.
 
     \b
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1

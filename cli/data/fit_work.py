@@ -210,9 +210,10 @@ class FitBench(Bench):
             return
         found, room = list[Any](), self.room
         for piece in super().pieces(part):
-            found.append(kept_rows(piece, self.where) if self.where is not None and piece.rows else piece)
             room -= sum(column.nbytes for column in piece.columns.values())
-            yield found[-1] if room >= 0 else found.pop()
+            rows = kept_rows(piece, self.where) if self.where is not None and piece.rows else piece
+            found = [*found, rows] if room >= 0 else []
+            yield rows
         if room >= 0:
             self.kept[part], self.room = found, room
 

@@ -105,10 +105,8 @@ def _fixes(error: AgradError, names: Mapping[str, Any]) -> list[str]:
         case errors.Instead(old, new) if at is not None:
             number = r"(?:\.0*)?" if old.isdigit() else ""  # 1.0 is shown as 1
             places = [*re.finditer(rf"(?<![\w.]){re.escape(old)}{number}(?![\w.])", text)]
-            words = {
-                f"{old} {one}": f"{old} {units.unit.word(one) or one}" for one in names
-            }  # 3 m, where m has a value
-            new = tuple(words.get(one, one) for one in new)
+            words = {f"{old} {one}": f"{old} {units.unit.word(one) or one}" for one in names}
+            new = tuple(words.get(one, one) for one in new)  # 3 m, where m has a value
             return edits(at, *[f"{text[: places[-1].start()]}{one}{text[places[-1].end() :]}" for one in new if places])
         case errors.UnknownColumn() as facts:
             return column_fixes(facts, at)

@@ -12,6 +12,8 @@ from rows import each
 import agrad.engine as ag
 from agrad.cli.arguments.expression import texts_by_name
 from agrad.cli.commands.fit import command
+from agrad.cli.data import fit_work
+from agrad.cli.data.work import Bench
 from agrad.cli.main import again
 from agrad.grammar.session.session import Session
 
@@ -32,6 +34,18 @@ def test_a_folder_is_fitted_as_one_file_and_the_first_row_that_cannot_be_read_is
         (tmp_path / f"data/{number}.csv").write_text("\n".join(["t,n", *rows[:7], "1,", *rows[7:]]))
     told = inside("fit", "a*exp(-b*t) + c", "data", *WORDS)[1]
     assert told.startswith("data/2.csv:9:3: error[file]: column n: the entry is empty\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--where", "t < 7"), ("-o", "out.csv")])
+def test_files_that_have_room_are_read_once_and_give_what_others_give(inside, tmp_path, monkeypatch, more):
+    precise(tmp_path / "d.csv")
+    line, read, plain = ["fit", "n ~ a*exp(-b*t) + c", "d.csv", "--over", "a=9,b=1,c=1", *more], [], Bench.pieces
+    monkeypatch.setattr(Bench, "pieces", lambda self, part: read.append(part) or plain(self, part))
+    kept, few = inside(*line), len(read)
+    monkeypatch.setattr(fit_work, "_ROOM", 0)
+    assert inside(*line) == kept
+    assert kept[2] == 0
+    assert few == 2 < len(read) - few  # for the first row, and for all
 
 
 def test_a_constant_that_may_be_meant_as_a_parameter_is_noted_and_the_fix_fits_it(inside, tmp_path):

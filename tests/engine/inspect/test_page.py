@@ -195,7 +195,15 @@ def test_its_code_computes_the_same_numbers():
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 @each(
-    "formula", ["sum(sort(v)*[1, 2, 3])", "max(v)", "cumsum(v)[1]*norm(v)", "sum(where(v > 2, v, v**2))", "median(v)"]
+    "formula",
+    [
+        "sum(sort(v)*[1, 2, 3])",
+        "max(v)",
+        "cumsum(v)[1]*norm(v)",
+        "sum(where(v > 2, v, v**2))",
+        "median(v)",
+        "erf(v[0])*gelu(v[1])",
+    ],
 )
 def test_its_code_takes_the_entries_of_arrays(formula):
     page, other = (

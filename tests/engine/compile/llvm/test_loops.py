@@ -336,8 +336,8 @@ def test_stores_of_parts_share_the_loop_that_computes_them():
     assert len(kernel.joins) == 2 and not kernel.stores
 
 
-@pytest.mark.parametrize("length", [65, 4097])
+@each("length", [*range(64, 97), 4097], short=6)
 def test_equal_entries_have_equal_functions_wherever_they_are(length):
-    loops = Loops(program_of(ag.sin, np.ones(length), gradients=False))
+    loops = Loops(program_of(lambda x: ag.sin(x) + ag.exp(x), np.ones(length), gradients=False))
     for entry in np.linspace(-3, 3, 50):
         assert len({*loops.call(np.full(length, entry))[0].tolist()}) == 1, entry
