@@ -417,7 +417,7 @@ class Search:
         elif _are_opposite(f0, d0) and (f1 < 0.0 > d1 or f1 > 0.0 < d1):  # it comes nearer to 0, and goes away again
             x = _bisected(self.slope, low, high)
             f = self.f(x)
-            if abs(f) <= self.noise(x, max(abs(f0), abs(f1))):
+            if abs(f) <= min(self.noise(end, max(abs(f0), abs(f1))) for end in (low, high)):
                 self.found[x] = True
             elif _are_opposite(f, f0):
                 self._crossing(a, (x, f, 0.0))
@@ -428,7 +428,9 @@ class Search:
         (low, f0, d0), (high, f1, d1) = a, b
         x, way = _bisected(self.f, low, high), f1 - f0
         is_jump = all(_are_opposite(d, way) for d in (d0, d1))  # on both sides it goes away from the other one
-        if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), 0.0 if is_jump else self.noise(x, 0.0)):
+        # Not what rounding hides at the place: beside a pole, numbers are large of which the value keeps little.
+        hidden = 0.0 if is_jump else min(self.noise(low, 0.0), self.noise(high, 0.0))
+        if abs(self.f(x)) <= max(1e-6 * max(abs(f0), abs(f1)), hidden):
             self.found[x] = not abs(self.slope(x)) > 1e-6 * abs((f1 - f0) / (high - low))
         else:
             self.broken.append(x)

@@ -11,7 +11,7 @@ import agrad.engine as ag
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.functions import zeros_of
 
-NAMES = "abs cos cosh exp floor log sin sqrt tan".split()
+NAMES = "abs atan cos cosh exp floor log sin sqrt tan tanh".split()
 APART = 1e-3  # two known zeros are not nearer to each other
 
 
@@ -117,6 +117,9 @@ def test_all_zeros_of_products_in_an_interval_are_found(count):
         ("(x - 1)**2/(x - 1)", (), []),  # where the function has no value
         ("tan(x)", (1, 7), [(math.pi, False), (2 * math.pi, False)]),  # which also changes its sign at poles
         ("floor(x) - 0.5", (0, 5), []),
+        ("atan(1/x**2) - 2", (-1, 2), []),  # where a number inside is large, and its rounding hides nothing
+        ("atan(1.7*x - x/(x + 1))/((atan(x) + 0.9)**2 + 0.1) + 1", (-3, 1), []),
+        ("1/(tanh(x*x + x/(x + 2)) + 2) - 0.5", (-3, 1), [(-1.0, True), (0.0, False)]),
         ("cos(x) - 1", (-1, 7), [(0.0, True), (2 * math.pi, True)]),
         ("x**2 + 1e-12*exp(x)", (-1, 1), []),
         ("exp(x) - x - 1", (-1, 1), [(0.0, True)]),
