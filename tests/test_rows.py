@@ -41,7 +41,6 @@ def joint():
         lower=lambda x, y: x + y + x * y,
         kinks=(Kink("joint at infinity", "inf", "inf", "joint(inf, 1) == inf"),),
         domain=Domain("all but opposite infinities", "joint(1, 2)", "joint(inf, -inf)"),
-        samples=((1.5, -2.0), ([1.0, 2.0], 3.0)),
         doc="The sum of x, y and x*y.",
         derivative="by x: 1 + y; by y: 1 + x",
         example="joint(1, 2) == 5",

@@ -256,7 +256,6 @@ class Entry(Struct, eq=False, frozen=False, kw_only=True):
     call: Function
     derivative: str = ""
     example: str = ""
-    samples: tuple[Any, ...] = ()  # tuples of operands, a dict of attributes at the end, for the gradient tests
     pure: bool = False  # whether the result depends on the arguments alone, without a side effect
     total: bool = False  # whether no value of the arguments, of given shapes, makes it raise or emit a note
     kinks: tuple[Kink, ...] = ()

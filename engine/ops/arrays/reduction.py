@@ -87,16 +87,13 @@ def itself(x: float, **_: Any) -> float:
     return x
 
 
-_SAMPLES = ([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})
-
-
 def over_axes(name: str, *, what: str = "", more: str = "", needs_entries: bool = False, **facts: Any) -> Function:
     """A row for a function of the entries along some axes; one number is its own result, unless `scalar` is stated.
 
     `what`: the name in messages, if it is that of a function. `more`: attributes behind `axis` and `keepdims`.
     """
     alone = {"scalar": itself, "keeps_numbers": True} if "scalar" not in facts else {}
-    facts = {"prepare": reducing(what or name, needs_entries), "samples": _SAMPLES, **alone, **facts}
+    facts = {"prepare": reducing(what or name, needs_entries), **alone, **facts}
     return row(name, f"x; axis=None, keepdims=False{more}", **facts)
 
 
@@ -198,7 +195,6 @@ def _of_several(name: str, both: Function, reduce: Function, size: str, larger: 
         name,
         "x; *others=(), axis=None, keepdims=False",
         total=True,
-        samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0, {"others": 3.0})),
         data=("others",),
         kinks=(EQUAL_VALUES, TIES),
         doc=f"The {size} entry, or along an axis; of two values or more, the {larger}, entry by entry.",
@@ -245,7 +241,6 @@ def _truth(name: str, entries: Function, which: str, example: str) -> Function:
         scalar=lambda x, **_: float(x != 0.0),
         array=lambda x, axis, keepdims, wide: as_mask(getattr(np, name)(x, axis=axis, keepdims=keepdims)),
         entries=entries,
-        samples=(([1.0, 0.0],), ([[1.0, 0.0], [0.0, 0.0]], {"axis": 1})),
         doc=f"1 if {which} entry is not 0, else 0; or along an axis.",
         example=example,
     )
@@ -300,7 +295,6 @@ projection: Function = row(
     },
     reach="mixed",
     unrolled=lambda x, a, b, axis: _projected(x, a, b, axis) if x.size else None,
-    samples=((2.0, 3.0, 0.5, {"axis": ()}), ([1.0, 3.0, 2.0], [0.5, 2.0, 1.0], [-0.3, 1.0, 2.0], {"axis": (0,)})),
     doc="x - a*sum(b*x)/sum(a*b): x without its part along a, so that it is orthogonal to b.",
 )
 
@@ -328,7 +322,6 @@ def _direction_rule(g: Any, out: Any, x: Any, axis: Shape, p: float) -> Any:
     rules={"x": ("out x", _direction_rule)},
     reach="mixed",
     unrolled=expansions.along(expansions.direction),
-    samples=((2.0, {"axis": ()}), ([3.0, -4.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,), "p": 1.5})),
 )
 def direction(x: Any, axis: Any, p: Any) -> Any:
     """x over its norm of order p along axes, and 0 where that is 0."""
@@ -356,7 +349,6 @@ centre: Function = row(
     rules={"x": ("", lambda g, out, x, axis: centre(g, axis))},
     reach="mixed",
     unrolled=expansions.along(expansions.centred),
-    samples=(([1.0, 3.0, 2.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,)})),
     doc="x minus its mean along axes, exactly 0 for equal entries.",
 )
 
@@ -392,7 +384,6 @@ def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any
         rules={"x": (reads, rule)},
         prepare=partial(_varying, name, reducing(name)),
         reach="mixed",
-        samples=(([1.0, 3.0, 2.5],), ([[1.0, 2.0], [4.0, 2.5]], {"axis": 1}), ([1.0, 3.0, 2.5], {"ddof": 1})),
         kinks=(EQUAL_ENTRIES,),
         **words,
     )

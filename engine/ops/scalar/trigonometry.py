@@ -83,7 +83,7 @@ def one_less_square(g: Any, out: Any, x: Any) -> Any:
     return g * (-2.0 * x)
 
 
-_arc = partial(elementary, samples=((0.5,), ([-0.3, 0.8],)), domain=WITHIN_ONES, fails=Failure(INSIDE_ONES))
+_arc = partial(elementary, domain=WITHIN_ONES, fails=Failure(INSIDE_ONES))
 
 
 @by_rule(_arc, "x", array="arcsin", kinks=(ARC_ENDS, OUTSIDE))
@@ -210,7 +210,6 @@ def asinh(g: Any, out: Any, x: Any) -> Any:
     elementary,
     "x",
     array="arccosh",
-    samples=((1.5,), ([1.2, 3.0],)),
     kinks=(ARC_ENDS, OUTSIDE),
     domain=Domain("x >= 1", "acosh(1)", "acosh(0.999)"),
     fails=Failure(
@@ -230,7 +229,6 @@ def acosh(g: Any, out: Any, x: Any) -> Any:
     elementary,
     "x",
     array="arctanh",
-    samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES, OUTSIDE),
     domain=Domain("between -1 and 1", "atanh(0.999)", "atanh(1.001)"),
     fails=Failure(INSIDE_ONES, beyond=lambda x: 1.0 - x * x),
@@ -308,7 +306,6 @@ def _sinc_array(x: Any, n: int) -> Any:
     "x",
     scalar=lambda x: _sinc_scalar(x, 0),
     array=lambda x: _sinc_array(x, 0),
-    samples=((0.5,), ([-1.3, 2.1],), ([0.0, 0.1],)),
     kinks=(
         Kink(
             "sinc at 0",
@@ -333,6 +330,5 @@ sinc_derivative: Function = row(
     scalar=_sinc_scalar,
     array=_sinc_array,
     rules={"x": ("x", lambda g, out, x, n: g * sinc_derivative(x, n + 1))},
-    samples=((0.5, {"n": 1}), ([-1.3, 0.0, 2.1], {"n": 2})),
     doc="The n-th derivative of sinc.",
 )
