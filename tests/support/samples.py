@@ -46,7 +46,7 @@ def samples_of(entry):
     if hasattr(entry.call, "alone"):
         return samples_of(OPS[entry.call.alone.__name__])
     is_usual = is_row and entry.scalar is not None and entry.differentiable and not entry.signature.attributes
-    return USUAL.get(len(entry.signature.operands), ((), ()))[entry.domain is not None] if is_usual else ()
+    return USUAL.get(len(entry.signature.operands), ((), ()))[entry.domain != ""] if is_usual else ()
 
 
 def samples():

@@ -22,13 +22,7 @@ from agrad.engine.values import Shape, np, shape_of
 
 row, composed = in_family("reductions")
 
-WITH_ZEROS = Kink(
-    "prod, cumprod with zeros",
-    "0",
-    "exact: nothing is divided by the product",
-    "grad(prod)([0, 3, 4]) == [12, 0, 0]; hessian(prod)([0, 0, 4]) == [[0, 4, 0], [4, 0, 0], [0, 0, 0]]; "
-    "jacobian(cumprod)([0, 3]) == [[1, 0], [3, 0]]",
-)
+WITH_ZEROS = Kink("prod, cumprod with zeros", "0", "exact: nothing is divided by the product")
 
 
 _RECURRING = (lambda a, b: b, lambda last, a, b: a * last + b)

@@ -16,12 +16,7 @@ from agrad.engine.values import Shape, format_shape, np, shape_of, whole
 
 row, composed = in_family("selection", total=True)
 
-SORTED_TIES = Kink(
-    "sort, topk with ties",
-    "in the order they had",
-    "1, in the new place",
-    "jacobian(sort)([2, 1, 2]) == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]",
-)
+SORTED_TIES = Kink("sort, topk with ties", "in the order they had", "1, in the new place")
 
 
 def _place_of(name: str, size: str) -> Function:

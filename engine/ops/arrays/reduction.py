@@ -21,20 +21,9 @@ from agrad.engine.values import Shape, as_mask, format_shape, np, put_together, 
 
 row, composed = in_family("reductions")
 
-TIES = Kink(
-    "max, min, median with ties",
-    "",
-    "shared equally, along an axis too",
-    "grad(max)([1, 3, 3]) == [0, 0.5, 0.5]; grad(min)([1, 1, 3]) == [0.5, 0.5, 0]; "
-    "grad(median)([1, 2, 2]) == [0, 0.5, 0.5]; jacobian(max)([[5, 5], [1, 2]]) == [[0.5, 0.5], [0, 0]]",
-)
+TIES = Kink("max, min, median with ties", "", "shared equally, along an axis too")
 
-EQUAL_ENTRIES = Kink(
-    "std, var of equal entries",
-    "exactly 0",
-    "0",
-    "std([0.1, 0.1, 0.1]) == 0; grad(std)([0.1, 0.1, 0.1]) == [0, 0, 0]; hessian(std)([1, 1]) == zeros(2, 2)",
-)
+EQUAL_ENTRIES = Kink("std, var of equal entries", "exactly 0", "0")
 
 
 def reducing(name: str, needs_entries: bool = False) -> Function:

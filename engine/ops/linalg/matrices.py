@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import by_array, by_rule, in_family, operand, shape_of_any
-from agrad.engine.core.op import Domain, Failure, Function, Kink, Operator, flat
+from agrad.engine.core.op import Failure, Function, Kink, Operator, flat
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import opposed
 from agrad.engine.ops.arrays.indexing import getitem
@@ -23,23 +23,12 @@ from agrad.engine.values import Shape, broadcast, format_shape, np, require_room
 
 row, composed = in_family("linear algebra", pure=True)
 
-SINGULAR = Kink(
-    "inv, solve of a singular matrix",
-    "an error",
-    "",
-    "refused()",
-    needs="""
-def refused():
-    fails domain: inv([[1, 2], [2, 4]])
-    fails domain: solve([[1, 2], [2, 4]], [1, 1])
-    return 1
-""",
-)
+SINGULAR = Kink("inv, solve of a singular matrix", "an error", "")
 
 
-SQUARE = Domain("square matrices", "det([[1, 2], [3, 4]])", "det([[1, 2]])")
+SQUARE = "square matrices"
 
-REGULAR = Domain("square matrices that are not singular", "inv([[2]])[0, 0]", "inv([[1, 2], [2, 4]])")
+REGULAR = "square matrices that are not singular"
 
 
 def matrices(name: str, square: bool = True) -> Function:
@@ -299,14 +288,7 @@ def _as_matrices(g: Any) -> Any:
     entries=expansions.determinant,
     unrolled=expansions.unrolled_determinant,
     by_factors=lambda factors, turned: factors.determinant,
-    kinks=(
-        Kink(
-            "det of a singular matrix",
-            "0",
-            "its cofactors, in all orders",
-            "det([[1, 2], [2, 4]]) ~= 0 +- 1e-15; grad(det)([[1, 2], [2, 4]]) ~= [[4, -2], [-2, 1]]",
-        ),
-    ),
+    kinks=(Kink("det of a singular matrix", "0", "its cofactors, in all orders"),),
     domain=SQUARE,
 )
 def det(g: Any, out: Any, x: Any) -> Any:
@@ -366,7 +348,7 @@ def slogdet_log(g: Any, out: Any, x: Any) -> Any:
 
 
 @composed(
-    kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", "slogdet([[1, 2], [2, 4]]) == (0, -inf)"),),
+    kinks=(Kink("slogdet of a singular matrix", "0, -inf", ""),),
     domain=SQUARE,
 )
 def slogdet(x: Any, /) -> tuple[Any, Any]:
@@ -378,9 +360,7 @@ def slogdet(x: Any, /) -> tuple[Any, Any]:
     return slogdet_sign(x), slogdet_log(x)
 
 
-@composed(
-    domain=Domain("square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)")
-)
+@composed(domain="square matrices; not singular for n < 0")
 def matrix_power(x: Any, /, n: Any) -> Any:
     """The square matrix multiplied with itself n times; its inverse, for a negative n.
 

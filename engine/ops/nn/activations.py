@@ -24,13 +24,7 @@ FAMILY = "learning"
 row, composed = in_family(FAMILY)
 smooth: Callable[..., Function] = partial(elementary, family=FAMILY)
 
-FAR_OUT = Kink(
-    "logsumexp, softmax, sigmoid, softplus, logaddexp far out",
-    "finite",
-    "finite",
-    "logsumexp([1000, 0]) == 1000; grad(logsumexp)([1000, 0]) == [1, 0]; grad(grad(softplus))(1000) == 0; "
-    "grad(sigmoid)(-1000) == 0; softmax([1000, -1000]) == [1, 0]; grad(logsumexp)([inf, 0]) == [1, 0]",
-)
+FAR_OUT = Kink("logsumexp, softmax, sigmoid, softplus, logaddexp far out", "finite", "finite")
 
 
 # Kinked
@@ -62,7 +56,7 @@ def relu(x: Any) -> Any:
     prepare=numbers("leaky_relu"),
     scalar=lambda x, slope: x if x > 0.0 else slope * x,
     rules={"x": ("x", lambda g, out, x, slope: g * where(greater(x, 0.0), 1.0, slope))},
-    kinks=(Kink("leaky_relu at 0", "0", "the slope on the left (0.01)", "grad(leaky_relu)(0) == 0.01"),),
+    kinks=(Kink("leaky_relu at 0", "0", "the slope on the left (0.01)"),),
 )
 def leaky_relu(x: Any, slope: Any) -> Any:
     """x where it is positive, else slope*x.
@@ -73,12 +67,7 @@ def leaky_relu(x: Any, slope: Any) -> Any:
     return np.where(x > 0.0, x, slope * x)
 
 
-_AT_ZERO = Kink(
-    "elu, selu at 0",
-    "0",
-    "those on the left, of all orders: alpha",
-    "elu(0) == 0; grad(elu)(0) == 1; grad(grad(elu))(0) == 1",
-)
+_AT_ZERO = Kink("elu, selu at 0", "0", "those on the left, of all orders: alpha")
 
 
 @by_array(
@@ -125,7 +114,7 @@ def selu(x: Any) -> Any:
     scalar=lambda x, lo, hi: lo if x < lo else hi if x > hi else x,
     rules={"x": ("x", lambda g, out, x, lo, hi: g)},
     selects={"x": lambda out, x, lo, hi: greater(x, lo) * less(x, hi)},
-    kinks=(Kink("hardtanh at its ends", "the end", "0", "grad(hardtanh)(1) == 0; grad(hardtanh)(-1) == 0"),),
+    kinks=(Kink("hardtanh at its ends", "the end", "0"),),
     lower=lambda x, lo, hi: (x < lo).choose(lo, (x > hi).choose(hi, x)),
 )
 def hardtanh(x: Any, lo: Any, hi: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import by_array, in_family, operand
 from agrad.engine.core.guards import choose, entries
-from agrad.engine.core.op import Domain, Function, Kink, onward
+from agrad.engine.core.op import Function, Kink, onward
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import check_places, getitem
@@ -85,7 +85,7 @@ def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     return reduced("mse_loss", square(sub(x, y)), reduction)
 
 
-@composed(total=True, kinks=(Kink("l1_loss where x == y", "0", "0", "grad(l1_loss)(2, 2) == 0"),))
+@composed(total=True, kinks=(Kink("l1_loss where x == y", "0", "0"),))
 def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean absolute error, mean(abs(x - y)).
 
@@ -98,7 +98,7 @@ def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
 
 @composed(
     total=True,
-    kinks=(Kink("huber_loss at delta", "", "delta", "grad(huber_loss)(1, 0) == 1; grad(huber_loss)(3, 0, 3) == 3"),),
+    kinks=(Kink("huber_loss at delta", "", "delta"),),
 )
 def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> Any:
     """Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.
@@ -122,15 +122,8 @@ def probability(x: Any) -> Any:
 
 @composed(
     data=("weight",),
-    kinks=(
-        Kink(
-            "binary_cross_entropy(0, 1)",
-            "inf",
-            "-inf",
-            "binary_cross_entropy(0, 1) == inf; grad(binary_cross_entropy)(0, 1) == -inf",
-        ),
-    ),
-    domain=Domain("x from 0 to 1", "binary_cross_entropy(0.1, 1)", "binary_cross_entropy(-0.1, 1)"),
+    kinks=(Kink("binary_cross_entropy(0, 1)", "inf", "-inf"),),
+    domain="x from 0 to 1",
 )
 def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None) -> Any:
     """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y, times a weight.

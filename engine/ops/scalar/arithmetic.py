@@ -9,23 +9,16 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core.dispatch import by_array, in_family
-from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, flat, onward
+from agrad.engine.core.op import OPS, Function, Identity, Kink, Operator, flat, onward
 from agrad.lazy import rare
 
 row, composed = in_family("arithmetic")
 
-JUMPS = Kink(
-    "floor, ceil, round, trunc, x // y where they jump",
-    "",
-    "0, as everywhere",
-    "grad(floor)(2) == 0; grad(ceil)(2) == 0; grad(round)(2.5) == 0; grad(trunc)(2) == 0",
-)
+JUMPS = Kink("floor, ceil, round, trunc, x // y where they jump", "", "0, as everywhere")
 
-QUOTIENT_BY_ZERO = Kink(
-    "1/x at 0", "inf", "-inf", "1/0 == inf; grad(reciprocal)(0) == -inf; grad(div, 1)(1, 0) == -inf"
-)
+QUOTIENT_BY_ZERO = Kink("1/x at 0", "inf", "-inf")
 
-DIVISOR = Domain("y not 0", "1/1e-300", "1 % 0")
+DIVISOR = "y not 0"
 
 
 add: Function = row(
@@ -147,14 +140,7 @@ remainder: Function = division(
     units="a, a -> a",
     scalar=operator.mod,
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * OPS["stop"].call(floor_divide(x, y)))},
-    kinks=(
-        Kink(
-            "x % y, also where it jumps",
-            "",
-            "wrt x 1; wrt y -floor(x/y)",
-            "grad(remainder, (0, 1))(6, 3) == (1, -2)",
-        ),
-    ),
+    kinks=(Kink("x % y, also where it jumps", "", "wrt x 1; wrt y -floor(x/y)"),),
     operator=Operator("%", 2, "mod"),
     python="{0} % {1}",
     lower=_lower_remainder,
@@ -206,27 +192,12 @@ def _units(operands: Sequence[Any], attrs: Any) -> str:
     scalar=math.pow,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},
     kinks=(
-        Kink(
-            "x**0 for any x",
-            "1",
-            "wrt x 0; wrt y log(x), 0 at 0**0",
-            "0**0 == 1; nan**0 == 1; grad(pow, (0, 1))(0, 0) == (0, 0); grad(pow, (0, 1))(2, 0) == (0, log(2))",
-        ),
-        Kink(
-            "0**y for y > 0",
-            "0",
-            "wrt y 0; mixed, at y <= 1, not the limit",
-            "0**2 == 0; grad(pow, 1)(0, 2) == 0; grad(lambda x: grad(pow, 1)(x, 1))(0) == 0",
-        ),
-        Kink("0**y for y < 0", "inf", "wrt x and y -inf", "0**-1 == inf; grad(pow, (0, 1))(0, -1) == (-inf, -inf)"),
-        Kink(
-            "x**y for x < 0 and a whole y",
-            "",
-            "wrt x exact; wrt y nan",
-            "(-2)**3 == -8; grad(pow)(-2, 3) == 12; isnan(grad(pow, 1)(-2, 3))",
-        ),
+        Kink("x**0 for any x", "1", "wrt x 0; wrt y log(x), 0 at 0**0"),
+        Kink("0**y for y > 0", "0", "wrt y 0; mixed, at y <= 1, not the limit"),
+        Kink("0**y for y < 0", "inf", "wrt x and y -inf"),
+        Kink("x**y for x < 0 and a whole y", "", "wrt x exact; wrt y nan"),
     ),
-    domain=Domain("x > 0; x = 0 with y >= 0; x < 0 with a whole y", "0**0 + (-2)**3", "(-2)**0.5"),
+    domain="x > 0; x = 0 with y >= 0; x < 0 with a whole y",
     operator=Operator("**", 4, "pow", is_right=True),
     identities=(Identity("y", 1.0),),
 )

@@ -7,45 +7,24 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.dispatch import by_array, by_rule, in_family
-from agrad.engine.core.op import OPS, Domain, Failure, Function, Kink, Remedy, flat, onward
+from agrad.engine.core.op import OPS, Failure, Function, Kink, Remedy, flat, onward
 from agrad.engine.ops.scalar.arithmetic import JUMPS, QUOTIENT_BY_ZERO, div, division
 from agrad.engine.values import np
 
 FAMILY = "elementary"
 row, composed = in_family(FAMILY)
 
-AT_ZERO = Kink(
-    "abs, sign, relu at 0",
-    "0",
-    "0",
-    "abs(0) == 0; grad(abs)(0) == 0; grad(sign)(0) == 0; relu(0) == 0; grad(relu)(0) == 0",
-)
+AT_ZERO = Kink("abs, sign, relu at 0", "0", "0")
 
-ROOT_AT_ZERO = Kink("sqrt, cbrt at 0", "0", "inf", "sqrt(0) == 0; grad(sqrt)(0) == inf; grad(cbrt)(0) == inf")
+ROOT_AT_ZERO = Kink("sqrt, cbrt at 0", "0", "inf")
 
-LOG_AT_ZERO = Kink(
-    "log, log2, log10 at 0, log1p at -1",
-    "-inf",
-    "inf",
-    "log(0) == -inf; grad(log)(0) == inf; grad(log1p)(-1) == inf",
-)
+LOG_AT_ZERO = Kink("log, log2, log10 at 0, log1p at -1", "-inf", "inf")
 
-OUTSIDE = Kink(
-    "log(-1), sqrt(-1), atanh(2) and the like",
-    "nan",
-    "nan",
-    "isnan(log(-1)); isnan(grad(log)(-1)); isnan(grad(sqrt)(-1)); isnan(grad(atanh)(2))",
-)
+OUTSIDE = Kink("log(-1), sqrt(-1), atanh(2) and the like", "nan", "nan")
 
-NORM_AT_ZERO = Kink(
-    "norm, hypot, atan2 at 0",
-    "0",
-    "0; the second nan",
-    "grad(norm)([0, 0]) == [0, 0]; all(isnan(hessian(norm)([0, 0]))); "
-    "grad(hypot, (0, 1))(0, 0) == (0, 0); grad(atan2, (0, 1))(0, 0) == (0, 0)",
-)
+NORM_AT_ZERO = Kink("norm, hypot, atan2 at 0", "0", "0; the second nan")
 
-POSITIVE = Domain("x > 0", "log(1e-300)", "log(-1e-300)")
+POSITIVE = "x > 0"
 
 NOT_ZERO = Remedy(lambda x: x == 0.0, "{0} + 1e-12", "is finite at 0, and so is its derivative")
 NOT_HUGE = Remedy(lambda x: x > 700.0, "clip({0}, None, 700)", "does not overflow")
@@ -166,7 +145,7 @@ log10: Function = _log_to(10, LN10, "log10(1000) == 3")
     elementary,
     "x",
     kinks=(LOG_AT_ZERO,),
-    domain=Domain("x > -1", "log1p(-0.999)", "log1p(-1.001)"),
+    domain="x > -1",
     fails=Failure(Remedy(lambda x: x == -1.0, "clip({0}, -1 + 1e-12)", "stays above log(0)"), beyond=lambda x: 1.0 + x),
 )
 def log1p(g: Any, out: Any, x: Any) -> Any:
@@ -186,7 +165,7 @@ def log1p(g: Any, out: Any, x: Any) -> Any:
     "out",
     units="a -> a^1/2",
     kinks=(ROOT_AT_ZERO, OUTSIDE),
-    domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
+    domain="x >= 0",
     fails=Failure(NOT_ZERO),
 )
 def sqrt(g: Any, out: Any, x: Any) -> Any:
@@ -214,8 +193,8 @@ def cbrt(g: Any, out: Any, x: Any) -> Any:
     units="a -> a^-1/2",
     scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
-    kinks=(Kink("rsqrt at 0", "inf", "-inf", "rsqrt(0) == inf; grad(rsqrt)(0) == -inf"),),
-    domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
+    kinks=(Kink("rsqrt at 0", "inf", "-inf"),),
+    domain="x > 0",
     formula=lambda x: x**-0.5,
     fails=Failure(NOT_ZERO),
 )
@@ -245,7 +224,7 @@ def square(g: Any, out: Any, x: Any) -> Any:
     scalar=lambda x: 1.0 / x,
     array=lambda x: 1.0 / x,
     kinks=(QUOTIENT_BY_ZERO,),
-    domain=Domain("x not 0", "reciprocal(1e-300)", "reciprocal(0)"),
+    domain="x not 0",
     python="1.0/{0}",
     formula=lambda x: 1.0 / x,
     fails=Failure(NOT_ZERO),
@@ -378,14 +357,7 @@ fmod: Function = division(
     scalar=math.fmod,
     array=numpy_function("fmod"),
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * OPS["stop"].call(trunc(x / y)))},
-    kinks=(
-        Kink(
-            "fmod(x, y), also where it jumps",
-            "",
-            "wrt x 1; wrt y -trunc(x/y)",
-            "grad(fmod, (0, 1))(-7, 3) == (1, 2)",
-        ),
-    ),
+    kinks=(Kink("fmod(x, y), also where it jumps", "", "wrt x 1; wrt y -trunc(x/y)"),),
     doc="The remainder of x / y with the sign of x (x % y has the sign of y).",
     derivative="wrt x: 1; wrt y: -trunc(x/y)",
     example="fmod(-7, 3) == -1",

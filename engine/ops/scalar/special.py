@@ -10,7 +10,7 @@ from typing import Any
 from agrad.engine.core.arguments import small
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import by_array, by_rule, in_family, operand
-from agrad.engine.core.op import Domain, Function, Kink, flat
+from agrad.engine.core.op import Function, Kink, flat
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.reduction import total
@@ -25,9 +25,9 @@ FAMILY = "special"
 row, composed = in_family(FAMILY)
 of_number: Callable[..., Function] = partial(elementary, family=FAMILY)
 
-NOT_A_POLE = Domain("all but 0, -1, -2, …", "gamma(-0.5)", "gamma(0)")
+NOT_A_POLE = "all but 0, -1, -2, …"
 
-BOTH_POSITIVE = Domain("x > 0 and y > 0", "beta(0.1, 3)", "beta(0, 3)")
+BOTH_POSITIVE = "x > 0 and y > 0"
 
 
 @cache
@@ -128,7 +128,7 @@ erfc: Function = _error_function("erfc", -_TWO_BY_ROOT_PI, "1 - erf(x), exact al
     "out",
     odd=True,
     kinks=(POLES_AT_ONES,),
-    domain=Domain("between -1 and 1", "erfinv(0.999)", "erfinv(1.001)"),
+    domain="between -1 and 1",
 )
 def erfinv(g: Any, out: Any, x: Any) -> Any:
     """The number whose erf is x; ±inf at ±1.
@@ -522,15 +522,8 @@ def over_positive(x: Any, y: Any) -> Any:
         "x": ("y", lambda g, out, x, y: g * log(y)),
         "y": ("x y", lambda g, out, x, y: _by_logarithm(g, x, y)),
     },
-    kinks=(
-        Kink(
-            "xlogy at (0, 0)",
-            "0",
-            "wrt x -inf; wrt y 0",
-            "xlogy(0, 0) == 0; grad(xlogy, (0, 1))(0, 0) == (-inf, 0)",
-        ),
-    ),
-    domain=Domain("y > 0; y = 0 where x = 0", "xlogy(0, 0)", "xlogy(1, -1)"),
+    kinks=(Kink("xlogy at (0, 0)", "0", "wrt x -inf; wrt y 0"),),
+    domain="y > 0; y = 0 where x = 0",
 )
 def xlogy(x: Any, y: Any) -> Any:
     """x*log(y), and 0 where x is 0.
@@ -588,8 +581,8 @@ gammasgn: Function = of_number(
     ("", flat),
     scalar=_gamma_sign_of_number,
     array=flagging(_gamma_sign),
-    kinks=(Kink("gammasgn at ±0", "±1, as 1/x", "0", "gammasgn(0) == 1 and gammasgn(-0.0) == -1"),),
-    domain=Domain("all but -1, -2, -3, …", "gammasgn(-0.5)", "gammasgn(-1)"),
+    kinks=(Kink("gammasgn at ±0", "±1, as 1/x", "0"),),
+    domain="all but -1, -2, -3, …",
     doc="The sign of the gamma function: gamma(x) is gammasgn(x)*exp(lgamma(x)).",
     derivative="0",
     example="gammasgn([-0.5, -1.5, 2]) == [-1, 1, 1]",
@@ -632,14 +625,7 @@ reciprocal_gamma_derivative: Function = row(
 @by_rule(
     special,
     "x",
-    kinks=(
-        Kink(
-            "rgamma at 0, -1, -2, …",
-            "0",
-            "(-1)**n*n! at -n",
-            "rgamma([0, -1, -3]) == [0, 0, 0]; [grad(rgamma)(x) for x in [0, -1, -2, -3]] ~= [1, -1, 2, -6]",
-        ),
-    ),
+    kinks=(Kink("rgamma at 0, -1, -2, …", "0", "(-1)**n*n! at -n"),),
 )
 def rgamma(g: Any, out: Any, x: Any) -> Any:
     """1/gamma(x), which is smooth everywhere.
@@ -650,7 +636,7 @@ def rgamma(g: Any, out: Any, x: Any) -> Any:
     return g * reciprocal_gamma_derivative(x, n=1)
 
 
-@composed(pure=True, domain=Domain("x > (d - 1)/2", "multigammaln(1.1, 3)", "multigammaln(0.9, 3)"))
+@composed(pure=True, domain="x > (d - 1)/2")
 def multigammaln(x: Any, /, d: Any) -> Any:
     """The logarithm of the multivariate gamma function of dimension d, of the Wishart distribution of d by d matrices;
     nan where x is not above (d - 1)/2.
