@@ -805,7 +805,7 @@ def words(function: Function) -> dict[str, str]:
 
 
 def by_array(
-    make: Callable[..., Function], *given: str, name: str = "", **facts: Any
+    make: Callable[..., Function], *given: Any, name: str = "", **facts: Any
 ) -> Callable[[Function], Function]:
     """Decorator: a function on arrays as the row that `make`, as `row`, makes of it, by its name, with its `words`."""
     return lambda array: make(name or array.__name__, *given, array=array, **words(array), **facts)

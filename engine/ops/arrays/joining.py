@@ -39,18 +39,21 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
     return {"axis": place, "ends": (0, *accumulate(shape[place] for shape in shapes))}
 
 
-concat: Function = moving(
-    "concat",
+@by_array(
+    moving,
     "*xs; axis=0",
     units="a* -> a",
-    array=lambda *xs, axis, ends: put_together(np.concatenate(xs, axis), *xs),
     rules={"xs": ("", lambda g, out, *xs, axis, ends, which: getitem(g, at(axis, slice(*ends[which : which + 2]))))},
     parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
     prepare=_joined,
-    doc="Arrays joined along an axis that they have.",
-    derivative="the part of the gradient that belongs to each",
-    example="concat(([1, 2], [3])) == [1, 2, 3]",
 )
+def concat(*xs: Any, axis: int, ends: Any) -> Any:
+    """Arrays joined along an axis that they have.
+
+    derivative: the part of the gradient that belongs to each
+    example: concat(([1, 2], [3])) == [1, 2, 3]
+    """
+    return put_together(np.concatenate(xs, axis), *xs)
 
 
 def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:

@@ -348,28 +348,17 @@ def _varying(name: str, prepare: Function, x: Any, axis: Any, keepdims: Any, ddo
     return {**attrs, "ddof": less, "n": n if n > 0.0 else math.nan}
 
 
-def _var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
-    apart = _centred(x, axis)
-    return summed(apart * apart, axis, keepdims) / n
-
-
-def _std(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
-    apart = _centred(x, axis)
-    return scaled_root(apart, axis, keepdims) / math.sqrt(n)
-
-
 def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
     """0 for equal entries, in all orders."""
     root = widened(out, wide)
     return where(equal(root, 0.0), 0.0, widened(g, wide) * (direction(centre(x, axis), axis) / math.sqrt(n)))
 
 
-def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any) -> Function:
+def _moment(name: str, reads: str, rule: Function, **words: Any) -> Function:
     return over_axes(
         name,
         more=", ddof=0",
         scalar=lambda x, n, **_: (x - x) / n,
-        array=array,
         rules={"x": (reads, rule)},
         prepare=partial(_varying, name, reducing(name)),
         reach="mixed",
@@ -378,25 +367,27 @@ def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any
     )
 
 
-var: Function = _moment(
-    "var",
-    _var,
-    "x",
-    lambda g, out, x, axis, wide, n, **_: widened(g, wide) * (2.0 / n) * centre(x, axis),
-    units="a -> a^2",
-    unrolled=expansions.reduced(expansions.variance),
-    doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
-    derivative="2*(x - mean(x))/(n - ddof)",
-    example="var([1, 2, 3, 4]) == 1.25",
-)
-std: Function = _moment(
-    "std",
-    _std,
-    "out x",
-    _std_rule,
-    units="a -> a",
-    unrolled=expansions.reduced(expansions.deviation),
-    doc="The standard deviation, the root of the variance.",
-    derivative="(x - mean(x))/((n - ddof)*std(x)); 0 for equal entries",
-    example="std([1, 3]) == 1",
-)
+def _var_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    return widened(g, wide) * (2.0 / n) * centre(x, axis)
+
+
+@by_array(_moment, "x", _var_rule, units="a -> a^2", unrolled=expansions.reduced(expansions.variance))
+def var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    """The variance: the mean of the squared distances from the mean (divided by n - ddof).
+
+    derivative: 2*(x - mean(x))/(n - ddof)
+    example: var([1, 2, 3, 4]) == 1.25
+    """
+    apart = _centred(x, axis)
+    return summed(apart * apart, axis, keepdims) / n
+
+
+@by_array(_moment, "out x", _std_rule, units="a -> a", unrolled=expansions.reduced(expansions.deviation))
+def std(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    """The standard deviation, the root of the variance.
+
+    derivative: (x - mean(x))/((n - ddof)*std(x)); 0 for equal entries
+    example: std([1, 3]) == 1
+    """
+    apart = _centred(x, axis)
+    return scaled_root(apart, axis, keepdims) / math.sqrt(n)

@@ -26,11 +26,6 @@ row, composed = in_family("linear algebra", pure=True)
 SINGULAR = Kink("inv, solve of a singular matrix", "an error", "")
 
 
-SQUARE = "square matrices"
-
-REGULAR = "square matrices that are not singular"
-
-
 def matrices(name: str, square: bool = True) -> Function:
     """Checks that an operand is a matrix, or a batch of matrices."""
 
@@ -203,20 +198,23 @@ def _inverse_rule(g: Any, out: Any, x: Any) -> Any:
     return -matmul(matmul(turned, g), turned)
 
 
-inv: Function = of_matrix(
-    "inv",
+@by_array(
+    of_matrix,
     ("out", _inverse_rule),
     units="a -> 1/a",
-    array=lambda x: np.linalg.inv(x),
     entries=expansions.inverse,
     unrolled=partial(expansions.inverse, most=expansions.UNROLLED),
     by_factors=lambda factors, turned: factors.inverse(turned),
     kinks=(SINGULAR,),
-    domain=REGULAR,
-    doc="The inverse of a square matrix. A singular matrix is an error.",
-    derivative="-inv(x).T @ g @ inv(x).T",
-    example="inv([[2, 0], [0, 4]]) == [[0.5, 0], [0, 0.25]]",
+    domain="square matrices that are not singular",
 )
+def inv(x: Any) -> Any:
+    """The inverse of a square matrix. A singular matrix is an error.
+
+    derivative: -inv(x).T @ g @ inv(x).T
+    example: inv([[2, 0], [0, 4]]) == [[0.5, 0], [0, 0.25]]
+    """
+    return np.linalg.inv(x)
 
 
 def _solvable(x: Any, y: Any) -> dict[str, Any]:
@@ -254,7 +252,7 @@ def _solve_back(g: Any, x: Any, b: Shape) -> Any:
     entries=expansions.solution,
     unrolled=partial(expansions.solution, most=expansions.UNROLLED),
     kinks=(SINGULAR,),
-    domain=REGULAR,
+    domain="square matrices that are not singular",
 )
 @in_room
 def solve(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
@@ -289,7 +287,7 @@ def _as_matrices(g: Any) -> Any:
     unrolled=expansions.unrolled_determinant,
     by_factors=lambda factors, turned: factors.determinant,
     kinks=(Kink("det of a singular matrix", "0", "its cofactors, in all orders"),),
-    domain=SQUARE,
+    domain="square matrices",
 )
 def det(g: Any, out: Any, x: Any) -> Any:
     """The determinant of a square matrix.
@@ -349,7 +347,7 @@ def slogdet_log(g: Any, out: Any, x: Any) -> Any:
 
 @composed(
     kinks=(Kink("slogdet of a singular matrix", "0, -inf", ""),),
-    domain=SQUARE,
+    domain="square matrices",
 )
 def slogdet(x: Any, /) -> tuple[Any, Any]:
     """The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x).

@@ -18,8 +18,6 @@ JUMPS = Kink("floor, ceil, round, trunc, x // y where they jump", "", "0, as eve
 
 QUOTIENT_BY_ZERO = Kink("1/x at 0", "inf", "-inf")
 
-DIVISOR = "y not 0"
-
 
 add: Function = row(
     "add",
@@ -69,7 +67,7 @@ div: Function = row(
     # By y it reads x, not the quotient, which may be written to.
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("x y", lambda g, out, x, y: -g * (x / y / y))},
     kinks=(QUOTIENT_BY_ZERO,),
-    domain=DIVISOR,
+    domain="y not 0",
     operator=Operator("/", 2, "truediv"),
     identities=(Identity("y", 1.0),),
     python="{0}/{1}",
@@ -119,7 +117,7 @@ def _lower_remainder(x: Any, y: Any) -> Any:
     return (rest != 0.0).choose(_is_on_other_side(rest, y).choose(rest + y, rest), _signed_zero(y))
 
 
-division = partial(row, domain=DIVISOR)
+division = partial(row, domain="y not 0")
 
 floor_divide: Function = division(
     "floor_divide",

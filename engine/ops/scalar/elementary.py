@@ -24,7 +24,6 @@ OUTSIDE = Kink("log(-1), sqrt(-1), atanh(2) and the like", "nan", "nan")
 
 NORM_AT_ZERO = Kink("norm, hypot, atan2 at 0", "0", "0; the second nan")
 
-POSITIVE = "x > 0"
 
 NOT_ZERO = Remedy(lambda x: x == 0.0, "{0} + 1e-12", "is finite at 0, and so is its derivative")
 NOT_HUGE = Remedy(lambda x: x > 700.0, "clip({0}, None, 700)", "does not overflow")
@@ -104,7 +103,7 @@ log: Function = elementary(
     # The product, since g / x would differ in the last bit: a program of the graph computes the same.
     ("x", lambda g, out, x: g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)),
     kinks=(LOG_AT_ZERO, OUTSIDE),
-    domain=POSITIVE,
+    domain="x > 0",
     fails=Failure(NOT_ZERO, beyond=lambda x: x),
     doc="The natural logarithm; -inf at 0, nan below.",
 )
@@ -129,7 +128,7 @@ def _log_to(base: int, factor: float, example: str) -> Function:
         f"log{base}",
         ("x", lambda g, out, x: (g / factor) * inverse_of_positive(x)),
         kinks=(LOG_AT_ZERO,),
-        domain=POSITIVE,
+        domain="x > 0",
         fails=Failure(NOT_ZERO, beyond=lambda x: x * factor),
         doc=f"The logarithm to base {base}; -inf at 0, nan below.",
         derivative=f"1/(x*log({base})); nan below 0",
@@ -336,19 +335,24 @@ ceil: Function = _to_whole("ceil", "The smallest whole number not below x.", -1)
 trunc: Function = _to_whole("trunc", "x without its fractional part.", -1)
 
 
-rounded: Function = row(
-    "round",
+@by_array(
+    row,
     "x; digits=0",
+    name="round",
     scalar=lambda x, digits: float(round(x, digits)),
-    array=lambda x, digits: np.round(x, digits),
     rules={"x": ("", flat)},
     prepare=lambda x, digits: {"digits": small("round", "digits", digits)},
     kinks=(JUMPS,),
     lower=lambda x, digits: None if digits else x.intrinsic("rint"),  # Python rounds the decimal text
-    doc="x rounded to so many decimal places; halves go to the even number.",
-    derivative="0, also where it jumps",
-    example="round([0.5, 1.5, 2.7]) == [0, 2, 3]",
 )
+def rounded(x: Any, digits: int) -> Any:
+    """x rounded to so many decimal places; halves go to the even number.
+
+    derivative: 0, also where it jumps
+    example: round([0.5, 1.5, 2.7]) == [0, 2, 3]
+    """
+    return np.round(x, digits)
+
 
 fmod: Function = division(
     "fmod",

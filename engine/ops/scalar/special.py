@@ -25,10 +25,6 @@ FAMILY = "special"
 row, composed = in_family(FAMILY)
 of_number: Callable[..., Function] = partial(elementary, family=FAMILY)
 
-NOT_A_POLE = "all but 0, -1, -2, …"
-
-BOTH_POSITIVE = "x > 0 and y > 0"
-
 
 @cache
 def scipy_special() -> Any:
@@ -195,7 +191,7 @@ def _lgamma_array(x: Any) -> Any:
     return np.where(size < 1e-300, -np.log(size), value)  # SciPy has inf for numbers that are smaller still
 
 
-@by_rule(of_number, "x out", array=_gamma_array, domain=NOT_A_POLE)
+@by_rule(of_number, "x out", array=_gamma_array, domain="all but 0, -1, -2, …")
 def gamma(g: Any, out: Any, x: Any) -> Any:
     """The gamma function: (n - 1)! for a whole n.
 
@@ -205,7 +201,7 @@ def gamma(g: Any, out: Any, x: Any) -> Any:
     return g * (out * digamma(x))
 
 
-@by_rule(of_number, "x", array=_lgamma_array, domain=NOT_A_POLE)
+@by_rule(of_number, "x", array=_lgamma_array, domain="all but 0, -1, -2, …")
 def lgamma(g: Any, out: Any, x: Any) -> Any:
     """The logarithm of the absolute value of the gamma function.
 
@@ -215,7 +211,7 @@ def lgamma(g: Any, out: Any, x: Any) -> Any:
     return g * digamma(x)
 
 
-@by_rule(special, "x", domain=NOT_A_POLE)
+@by_rule(special, "x", domain="all but 0, -1, -2, …")
 def digamma(g: Any, out: Any, x: Any) -> Any:
     """The derivative of lgamma.
 
@@ -385,7 +381,7 @@ beta: Function = _of_two(
     "x y",
     lambda g, out, x, y: g * beta_slope(x, y),
     lambda g, out, x, y: g * beta_slope(y, x),
-    domain=BOTH_POSITIVE,
+    domain="x > 0 and y > 0",
     doc="The beta function gamma(x)*gamma(y)/gamma(x + y).",
     derivative="wrt x: beta(x, y)*(digamma(x) - digamma(x + y)); wrt y likewise",
     example="beta(1, 2) == 0.5",
@@ -396,7 +392,7 @@ lbeta: Function = _of_two(
     "x y",
     lambda g, out, x, y: -g * digamma_difference(x, y),
     lambda g, out, x, y: -g * digamma_difference(y, x),
-    domain=BOTH_POSITIVE,
+    domain="x > 0 and y > 0",
     doc="The logarithm of the beta function.",
     derivative="wrt x: digamma(x) - digamma(x + y); wrt y likewise",
     example="lbeta(1, 1) == 0",

@@ -30,7 +30,6 @@ POLES_AT_ONES = Kink("atanh, erfinv at -1, 1", "-inf, inf", "inf")
 FLAT_ENDS = Kink("tanh, sigmoid far out", "", "to full relative accuracy")
 
 INSIDE_ONES = Remedy(lambda x: 1.0 <= abs(x) < 1.0 + 1e-5, "clip({0}, -1 + 1e-7, 1 - 1e-7)", "stays inside of -1 to 1")
-WITHIN_ONES = "from -1 to 1"
 
 
 @by_rule(elementary, "x")
@@ -76,7 +75,7 @@ def one_less_square(g: Any, out: Any, x: Any) -> Any:
     return g * (-2.0 * x)
 
 
-_arc = partial(elementary, domain=WITHIN_ONES, fails=Failure(INSIDE_ONES))
+_arc = partial(elementary, domain="from -1 to 1", fails=Failure(INSIDE_ONES))
 
 
 @by_rule(_arc, "x", array="arcsin", kinks=(ARC_ENDS, OUTSIDE))
