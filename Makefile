@@ -7,7 +7,7 @@
 # make explore  runs the property tests, the fuzz claims and the comparisons with new random cases (CASES=200000: more)
 # make mutants  counts the small faults that make test notices (CHOSEN=: that all tests do); it writes into the sources
 # make format   fixes the format of the sources
-# make table    rebuilds the parser's table, grammar/agrad.pickle, and which file has which operation, engine/ops/index.py
+# make table    rebuilds the parser's table, grammar/agrad.pickle, and which file has which operation, engine/ops/index.txt
 # make bench    compares agrad's speed with that of its peers (ONLY=determinant: one benchmark)
 # make dist     builds the distributions in dist/, checks them, and installs the wheel into an empty environment
 # make installs does so with each extra, too, and with pipx (slow)

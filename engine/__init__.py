@@ -27,7 +27,7 @@ from agrad.engine.core.op import FIRST, FUNCTIONS, SECOND, Function
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import protocols
-from agrad.engine.ops.index import OPERANDS
+from agrad.engine.ops import OPERANDS
 from agrad.engine.ops.tables import Table
 from agrad.engine.values import outward
 from agrad.lazy import lazy
@@ -110,7 +110,7 @@ for _method in (_repr_html_, _repr_mimebundle_):
     setattr(Table, _method.__name__, _method)
 Tensor.graph = _graph  # type: ignore[method-assign, assignment]
 # Properties, and no `__getattr__`: Python takes much longer to read any attribute of a class that has one.
-for _name in {*FIRST, *SECOND, "result", *OPERANDS.split()}:
+for _name in {*FIRST, *SECOND, "result", *OPERANDS}:
     setattr(Node, f"_saved_{_name}", property(partial(_saved, name=f"_saved_{_name}")))
 protocols.install()
 

@@ -169,7 +169,7 @@ def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
     if found is None:
         return None
     entries = _boxed(list(np.ravel(found)) if isinstance(found, np.ndarray) else [found], step.shape)
-    if not (op.moves_entries or op.total or (new.is_final and op.domain is None)):
+    if not (op.moves_entries or op.total or (new.is_final and not op.domain)):
         new.doubt(entries)
     return entries
 

@@ -734,15 +734,6 @@ def _forget(key: int, source: object) -> None:
 
 # The table
 
-# By the number of operands, those of functions that all numbers have, and of those that not all have.
-_SAMPLES = {
-    1: (((0.5,), ([-1.3, 2.1],)), ((0.5,), ([0.3, 0.8],))),
-    2: (
-        ((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [-2.0]], [3.0, -4.0])),
-        ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[1.0], [2.0]], [3.0, 0.5])),
-    ),
-}
-
 
 def row(
     name: str,
@@ -762,7 +753,6 @@ def row(
     called = Signature(name, signature or ", ".join(rules))
     scalar, moves = facts.get("scalar"), "moves_entries" in facts
     is_known = row.__doc__ is None and name in FUNCTIONS  # under python -OO, which leaves out the words
-    of_numbers = len(called.operands) if rules and scalar is not None and not called.attributes else 0
     stated = {
         "pure": True,
         "title": "".join(part.capitalize() for part in name.split("_")),
@@ -771,7 +761,6 @@ def row(
         "reach": "whole" if moves else "mixed" if scalar is None else "pointwise",
         "keeps_numbers": moves and len(called.operands) == 1 and not called.variadic,
         **({"units": "a -> a"} if moves and len(called.operands) == 1 and not called.variadic else {}),
-        "samples": _SAMPLES.get(of_numbers, ((), ()))["domain" in facts],
         **dict.fromkeys(("scalar", "prepare", "scatter")),
         **({} if rules else {"derivative": "none: the result does not require grad"}),
         **facts,
@@ -816,7 +805,7 @@ def words(function: Function) -> dict[str, str]:
 
 
 def by_array(
-    make: Callable[..., Function], *given: str, name: str = "", **facts: Any
+    make: Callable[..., Function], *given: Any, name: str = "", **facts: Any
 ) -> Callable[[Function], Function]:
     """Decorator: a function on arrays as the row that `make`, as `row`, makes of it, by its name, with its `words`."""
     return lambda array: make(name or array.__name__, *given, array=array, **words(array), **facts)
@@ -870,7 +859,7 @@ def composed(
     return register
 
 
-_OF_BOTH = ("samples", "kinks", "domain", "derivative", "example")
+_OF_BOTH = ("kinks", "domain", "derivative", "example")
 
 
 def in_family(

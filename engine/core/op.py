@@ -202,25 +202,11 @@ class Identity(Struct):
 
 
 class Kink(Struct):
-    """A place where a function is not smooth, not finite or not defined: its value and derivative there.
-
-    The claims are conditions in the language that test this, with `; ` between them; `needs` has the definitions that
-    they use.
-    """
+    """A place where a function is not smooth, not finite or not defined: its value and derivative there, in words."""
 
     at: str
     value: str
     derivative: str
-    claims: str
-    needs: str = ""
-
-
-class Domain(Struct):
-    """Where a function is defined, in words; an expression inside, and one outside."""
-
-    told: str
-    inside: str
-    outside: str
 
 
 class Remedy(Struct):
@@ -256,11 +242,10 @@ class Entry(Struct, eq=False, frozen=False, kw_only=True):
     call: Function
     derivative: str = ""
     example: str = ""
-    samples: tuple[Any, ...] = ()  # tuples of operands, a dict of attributes at the end, for the gradient tests
     pure: bool = False  # whether the result depends on the arguments alone, without a side effect
     total: bool = False  # whether no value of the arguments, of given shapes, makes it raise or emit a note
     kinks: tuple[Kink, ...] = ()
-    domain: Domain | None = None  # None where it is defined for all numbers
+    domain: str = ""  # where it is defined, in words; empty for all numbers
     shares: bool = False  # whether the result shares the data of the operand in PyTorch; here it is a copy
 
 

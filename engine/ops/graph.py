@@ -58,7 +58,7 @@ custom: Function = row(
 )
 
 
-@composed(samples=((1.5,), ([1.0, -2.0],)))
+@composed()
 def detach(x: Any, /) -> Any:
     """The value without its graph: a constant, which shares its data and version.
 

@@ -201,8 +201,8 @@ def facts(entry: Entry) -> Iterator[tuple[str, str]]:
     if entry.derivative:
         legend = " (g: the gradient of the result)" if re.search(r"\bg\b", entry.derivative) else ""
         yield "derivative", entry.derivative + legend
-    if entry.domain is not None:
-        yield "domain", entry.domain.told
+    if entry.domain:
+        yield "domain", entry.domain
     for kink in entry.kinks:
         yield "kink", _told(kink)
     if entry.example:

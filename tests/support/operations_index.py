@@ -1,4 +1,4 @@
-"""Writes engine/ops/index.py: which module makes which row. `make table` runs it; with --check it shows what is wrong.
+"""Writes engine/ops/index.txt: which module makes which row. `make table` runs it; with --check it shows what is wrong.
 
 The argument is the folder that has `engine`; that of the project by default.
 """
@@ -9,6 +9,8 @@ import difflib
 import re
 import sys
 import textwrap
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -16,15 +18,14 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(next((word for word in sys.argv[1:] if word[0] != "-"), Path(__file__).parents[2]))
-INDEX = ROOT / "engine/ops/index.py"
-HEAD = '''"""Which module makes which row of the tables of operations: made by `make table`.
+INDEX = ROOT / "engine/ops/index.txt"
+HEAD = """\
+# Which module makes which row of the tables of operations; the operators; the names of operands: made by `make table`.
+# `-name` is an operation for rules only, and no function; `+name` a function, and no operation. `name.` is also a method.
 
-`-name` is an operation for rules only, and no function; `+name` a function, and no operation. `name.` is also a method.
 """
-
-'''
 ROWS: dict[str, list[str]] = {}  # by module, what it makes, in order
-BEFORE: list[str] = []  # the modules of the index as it is
+BEFORE = re.findall(r"^([a-z_.]+): ", INDEX.read_text("utf-8"), re.MULTILINE)  # its modules
 SEEN: dict[int, object] = {}  # rows
 RUN = SourceFileLoader.exec_module
 
@@ -32,9 +33,8 @@ RUN = SourceFileLoader.exec_module
 def run(loader: SourceFileLoader, module: ModuleType) -> None:
     """Run a module, and see which rows it makes: those that none of its imports have made."""
     RUN(loader, module)
-    if module.__name__ == "agrad.engine.ops.index":
-        BEFORE.extend(word[:-1] for word in module.ROWS.split() if word[-1] == ":")
-        module.ROWS = ""  # so that what it says now does not matter
+    if module.__name__ == "agrad.engine.text":
+        module.beside = partial(beside, module.beside)
     if module.__name__ == "agrad.lazy":
         module.Rows.__missing__ = missing
     core = sys.modules.get("agrad.engine.core.op")
@@ -45,6 +45,12 @@ def run(loader: SourceFileLoader, module: ModuleType) -> None:
     if made:
         ROWS[module.__name__.removeprefix("agrad.engine.")] = [word(name, functions, ops) for name in made]
     SEEN.update((id(row), row) for table in (functions, ops) for row in table.values())
+
+
+def beside(read: Callable[..., str], path: str, name: str) -> str:
+    """A text beside a module; that of the index without its rows, so that what it says now does not matter."""
+    head, _, *rest = (text := read(path, name)).split("\n\n")
+    return "\n\n".join([head, "", *rest]) if name == INDEX.name else text
 
 
 def missing(table: Any, name: str) -> Any:
@@ -83,14 +89,14 @@ def makers(having: str = "") -> list[str]:
     found = sorted(file for file in (ROOT / "engine").rglob("*.py") if file.parent.name not in ("torch", "numpy"))
     texts = {file: file.read_text("utf-8") for file in found}
     files = [file for file, text in texts.items() if re.search(r"\b(composed|row)\b", text) and re.search(having, text)]
-    names = [".".join(("agrad", *file.relative_to(ROOT).with_suffix("").parts)) for file in files if file != INDEX]
+    names = [".".join(("agrad", *file.relative_to(ROOT).with_suffix("").parts)) for file in files]
     return [name for name in names if not name.startswith("agrad.engine.torch.")]  # it has another name, and no rows
 
 
 def written() -> str:
     """The text of the index, with the modules in the order that they had, and new ones last."""
     places = {name: place for place, name in enumerate(BEFORE)}
-    text = HEAD + 'ROWS = """\n'
+    text = HEAD
     for module in sorted(ROWS, key=lambda name: places.get(name, len(places))):
         line = f"{module}: {' '.join(ROWS[module])}"
         text += textwrap.fill(line, 120, subsequent_indent="    ", break_on_hyphens=False) + "\n"
@@ -98,16 +104,7 @@ def written() -> str:
     operators = [(name, op.operator) for name, op in ops.items() if op.operator is not None]
     signs = [f"{name} {x.sign} {x.precedence} {x.method}{' right' * x.is_right}" for name, x in operators]
     operands = sorted({name for op in ops.values() for name in op.signature.operands})
-    text += '"""\n' + assigned("OPERATORS = ", ", ".join(signs))
-    return text + f'\nOPERANDS = "{" ".join(operands)}"  # their names, of all operations\n'
-
-
-def assigned(to: str, text: str) -> str:
-    """A text as code, in lines that are not too long."""
-    if len(to + text) < 110:
-        return f'{to}"{text}"'
-    lines = textwrap.wrap(text, 108)
-    return f"{to}(\n" + "".join(f'    "{line} "\n' for line in lines) + ")"
+    return f"{text}\n{textwrap.fill(', '.join(signs), 120)}\n\n{' '.join(operands)}\n"
 
 
 def main() -> int:

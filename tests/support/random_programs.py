@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from native import EDGES
 from rows import by_name, functions
+from samples import samples_of
 from transcript import sections
 
 import agrad.engine as ag
@@ -75,7 +76,7 @@ def on_numbers():
         given = [NEEDED.get(name, {})] if is_complete else []
         given += [
             s[-1]
-            for s in op.samples
+            for s in samples_of(op)
             if isinstance(s[-1], dict) and not isinstance(s[0], list) and s[-1].keys() != NEEDED.get(name, {}).keys()
         ]
         required = [attribute for attribute in op.signature.attributes if attribute in ("axis", "mean")]

@@ -79,13 +79,6 @@ convolution: Function = row(
     unrolled=_convolved,
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_prepared,
-    samples=(
-        ([1.0, 2.0, 3.0], [0.5, -1.0], {"axes": (0,), "valid": False}),
-        ([2.0], [1.0, 3.0], {"axes": (0,), "valid": False}),
-        ([1.0, 2.0, 3.0], [0.5, -1.0], {"axes": (0,), "valid": True}),
-        ([[1.0, 2.0, 3.0], [0.5, -2.0, 1.5]], [[0.5, -1.0]], {"axes": (0, 1), "valid": True}),
-        ([[1.0, 2.0, 3.0]], [[0.5, -1.0], [2.0, 1.0]], {"axes": (1,), "valid": False}),
-    ),
     doc="Of two arrays, the sums of the products x[i]*y[k - i] for each k, along some axes.",
 )
 
@@ -122,16 +115,7 @@ def _convolution_axes(x: Shape, y: Shape, axes: Any) -> Shape:
     return found
 
 
-@composed(
-    signature="x, y; mode='full', axes=None",
-    pure=True,
-    samples=(
-        ([1.0, 2.0, 3.0], [0.5, -1.0]),
-        ([1.0, 2.0, 3.0], [0.5, -1.0], {"mode": "valid"}),
-        ([[1.0, 2.0, 3.0], [0.5, -2.0, 1.5]], [[0.5, -1.0]], {"mode": "same"}),
-        ([[1.0, 2.0, 3.0], [0.5, -2.0, 1.5]], [[0.5, -1.0]], {"axes": 1}),
-    ),
-)
+@composed(signature="x, y; mode='full', axes=None", pure=True)
 def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
     """The convolution of two vectors, the coefficients of the product of two polynomials: all of it, the middle with
     mode="same", or where both overlap fully with mode="valid". Of arrays, along all axes, or along some, and the
@@ -161,11 +145,7 @@ def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
     return full if mode == "full" else _middle(full, a, b, axes)
 
 
-@composed(
-    signature="x, y; mode='valid'",
-    pure=True,
-    samples=(([1.0, 2.0, 3.0], [0.5, -1.0]), ([1.0, 2.0, 3.0], [0.5, -1.0], {"mode": "full"})),
-)
+@composed(signature="x, y; mode='valid'", pure=True)
 def correlate(x: Any, y: Any, mode: Any) -> Any:
     """The correlation of two vectors: the sums of the products x[k + i]*y[i], where both overlap fully, or for more k
     with mode="same" and mode="full".
@@ -188,7 +168,7 @@ def correlate(x: Any, y: Any, mode: Any) -> Any:
 # Interpolation between samples.
 
 
-@by_array(row, "x, xs", units="a, a -> 1", prepare=lambda x, xs: {}, samples=(([0.5, 2.5], [0.0, 1.0, 2.0]),))
+@by_array(row, "x, xs", units="a, a -> 1", prepare=lambda x, xs: {})
 def interval(x: Any, xs: Any) -> Any:
     """The place of the interval of ascending numbers that x lies in."""
     # The place of the last of some ascending numbers that is not above x; not beyond the last but one. The order
@@ -200,14 +180,7 @@ def interval(x: Any, xs: Any) -> Any:
     return np.clip(found, 0, max(len(xs) - 2, 0)).astype(float)
 
 
-@composed(
-    data=("left", "right"),
-    samples=(
-        (0.5, [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
-        ([0.3, 2.5, -1.0, 4.0], [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
-        ([0.3, -1.0, 4.0], [0.0, 3.0], [2.0, 1.0], {"left": 0.0, "right": 7.0}),
-    ),
-)
+@composed(data=("left", "right"))
 def interp(x: Any, xp: Any, fp: Any, /, left: Any = None, right: Any = None) -> Any:
     """The values at x on the straight lines between the points (xp, fp), for ascending xp; beyond the ends, the value
     at the end, or left and right.

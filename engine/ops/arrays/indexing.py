@@ -268,11 +268,6 @@ def _scatter_each(operands: Any, attrs: Any, count: int) -> Any:
     prepare=_prepared,
     scatter=_add_into,
     reach="part",
-    samples=(
-        ([1.0, 2.0, 3.0], {"index": 1}),
-        ([[1.0, 2.0], [3.0, 4.0]], {"index": (slice(None), -1)}),
-        ([1.0, 2.0, 3.0], {"index": [0, 2, 2]}),
-    ),
     moves_entries=True,
     batched=_take_each,
 )
@@ -289,7 +284,6 @@ scatter: Function = row(
     moves_entries=True,
     role="adding",
     batched=_scatter_each,
-    samples=(([1.0, 2.0], {"index": (slice(0, 2),), "shape": (3,)}),),
     doc="Zeros of a shape, with g added at an index: the transpose of taking entries.",
 )
 
@@ -333,11 +327,6 @@ def _taken_back(g: Any, out: Any, x: Any, v: Any, index: Any, shape: Shape, bare
     total=False,
     prepare=_put_prepared,
     reach="part",
-    samples=(
-        ([1.0, 2.0, 3.0], 5.0, {"index": 1}),
-        ([[1.0, 2.0], [3.0, 4.0]], [5.0, 6.0], {"index": (slice(None), 0)}),
-        ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], {"index": [0, 2, 2]}),
-    ),
     moves_entries=True,
 )
 def index_put(x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
@@ -379,14 +368,7 @@ def _other_shape(expected: Shape, found: Shape) -> NoReturn:
     raise AgradError("shape", f"entries of shape {have} where there were entries of shape {want}")
 
 
-@by_array(
-    row,
-    "*xs; index",
-    units="a, -* -> a",
-    prepare=_entries_prepared,
-    reach="pointwise",
-    samples=(([1.0, 2.0, 3.0], 1.0, {"index": (Place(0),)}),),
-)
+@by_array(row, "*xs; index", units="a, -* -> a", prepare=_entries_prepared, reach="pointwise")
 def entries_at(x: Any, *places: Any, index: Any, shape: Shape) -> Any:
     """The entries of the first operand at an index that the other operands are parts of."""
     found = np.asarray(x)[positions(x.shape, _at(index, places))]
@@ -399,14 +381,7 @@ def _put_at_prepared(x: Any, v: Any, *places: Any, index: Any) -> dict[str, Any]
     return {"index": index, "shape": _put_prepared(x, v, _at(index, places))["shape"]}
 
 
-@by_array(
-    row,
-    "*xs; index",
-    units="a, a, -* -> a",
-    prepare=_put_at_prepared,
-    reach="pointwise",
-    samples=(([1.0, 2.0, 3.0], 5.0, 1.0, {"index": (Place(0),)}),),
-)
+@by_array(row, "*xs; index", units="a, a, -* -> a", prepare=_put_at_prepared, reach="pointwise")
 def put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
     """The first operand with the second put at an index that the others are parts of."""
     found = positions(x.shape, _at(index, places))
@@ -429,7 +404,6 @@ def put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
     prepare=lambda x, i, axis: {"axis": axis_of("take_along", shape_of(x), axis), "shape": shape_of(x)},
     reach="part",
     unrolled=expansions.taken_along,
-    samples=(([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]], [[1.0, 2.0], [2.0, 0.0]], {"axis": 1}),),
 )
 def take_along(x: Any, i: Any, axis: Any, shape: Any) -> Any:
     """The entries at the indices i along an axis; no index occurs twice."""
@@ -443,7 +417,6 @@ def take_along(x: Any, i: Any, axis: Any, shape: Any) -> Any:
     unrolled=expansions.put_along,
     rules={"g": ("i", lambda g, out, x, i, axis, shape: take_along(g, i, axis))},
     reach="whole",
-    samples=(([[3.0, 1.0]], [[1.0, 2.0]], {"axis": 1, "shape": (1, 3)}),),
 )
 def put_along(g: Any, i: Any, axis: int, shape: Shape) -> Any:
     """Zeros of a shape, with g put at the indices i along an axis."""

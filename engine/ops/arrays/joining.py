@@ -39,19 +39,21 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
     return {"axis": place, "ends": (0, *accumulate(shape[place] for shape in shapes))}
 
 
-concat: Function = moving(
-    "concat",
+@by_array(
+    moving,
     "*xs; axis=0",
     units="a* -> a",
-    array=lambda *xs, axis, ends: put_together(np.concatenate(xs, axis), *xs),
     rules={"xs": ("", lambda g, out, *xs, axis, ends, which: getitem(g, at(axis, slice(*ends[which : which + 2]))))},
     parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
     prepare=_joined,
-    samples=(([1.0, 2.0], [3.0]), ([[1.0], [2.0]], [[3.0, 4.0], [5.0, 6.0]], {"axis": 1})),
-    doc="Arrays joined along an axis that they have.",
-    derivative="the part of the gradient that belongs to each",
-    example="concat(([1, 2], [3])) == [1, 2, 3]",
 )
+def concat(*xs: Any, axis: int, ends: Any) -> Any:
+    """Arrays joined along an axis that they have.
+
+    derivative: the part of the gradient that belongs to each
+    example: concat(([1, 2], [3])) == [1, 2, 3]
+    """
+    return put_together(np.concatenate(xs, axis), *xs)
 
 
 def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
@@ -75,7 +77,6 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
     rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
     parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),
     prepare=_stacked,
-    samples=((1.0, 2.0, 3.0), ([1.0, 2.0], [3.0, 4.0], {"axis": 1})),
 )
 def stack(*xs: Any, axis: int) -> Any:
     """Values of one shape joined along a new axis.
@@ -96,7 +97,7 @@ def stack(*xs: Any, axis: int) -> Any:
 _MOST_EMPTY = 1000  # parts of an axis that has no entry
 
 
-@composed(samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})), shares=True)
+@composed(shares=True)
 def split(x: Any, /, parts: Any, axis: Any = 0) -> tuple[Any, ...]:
     """x split along an axis: into a number of equal parts, or at the indices in a list.
 
@@ -118,7 +119,7 @@ def split(x: Any, /, parts: Any, axis: Any = 0) -> tuple[Any, ...]:
     return tuple(getitem(x, at(place, slice(a, b))) for a, b in pairwise(ends))
 
 
-@composed(samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})))
+@composed()
 def repeat(x: Any, /, n: Any, axis: Any = None) -> Any:
     """Each entry n times in a row, of the flattened array or along an axis; n may be a list.
 
@@ -139,7 +140,7 @@ def repeat(x: Any, /, n: Any, axis: Any = None) -> Any:
     return getitem(x, at(place, np.repeat(np.arange(shape[place]), counts)))
 
 
-@composed(signature="x; *n", samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})))
+@composed(signature="x; *n")
 def tile(x: Any, n: Any) -> Any:
     """The whole of x repeated n times; with several counts, along the last axes.
 
@@ -167,7 +168,7 @@ def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
     return steps - min(k, 0), steps + max(k, 0)
 
 
-@composed(samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})), shares=True)
+@composed(shares=True)
 def diagonal(x: Any, /, k: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """The k-th diagonal of a matrix: 0 the main one, positive above, negative below.
 
@@ -188,7 +189,7 @@ def diagonal(x: Any, /, k: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     return getitem(x, (Ellipsis, *places))
 
 
-@composed(samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})))
+@composed()
 def diag(x: Any, /, k: Any = 0) -> Any:
     """The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.
 
@@ -210,7 +211,6 @@ def _triangle(name: str, keeps: Function, side: str, other: str, k: int, value: 
 
     @composed(
         name,
-        samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": k})),
         doc=f"The matrix with 0 {other} its k-th diagonal.",
         derivative=f"1 on and {side} the diagonal, exactly 0 {other}",
         example=f"{name}([[1, 2], [3, 4]]) == {value}",
@@ -229,7 +229,7 @@ tril: Function = _triangle("tril", operator.le, "below", "above", 1, "[[1, 0], [
 triu: Function = _triangle("triu", operator.ge, "above", "below", -1, "[[1, 2], [0, 4]]")
 
 
-@composed(samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),))
+@composed()
 def outer(x: Any, y: Any, /) -> Any:
     """The matrix of the products of each entry of x with each of y.
 

@@ -39,7 +39,7 @@ def _parts(name: str, x: Any) -> tuple[Any, Any]:
     return getitem(x, (..., 0)), getitem(x, (..., 1))
 
 
-@composed(pure=True, samples=(([1.0, 2.0], [3.0, -1.0]), ([[1.0, 2.0], [0.5, 0.0]], [3.0, -1.0])))
+@composed(pure=True)
 def cmul(x: Any, y: Any, /) -> Any:
     """The product of complex numbers, each a pair of its real and imaginary part along the last axis.
 
@@ -50,7 +50,7 @@ def cmul(x: Any, y: Any, /) -> Any:
     return stack([sub(mul(a, c), mul(b, d)), add(mul(a, d), mul(b, c))], axis=-1)
 
 
-@composed(pure=True, samples=(([1.0, 2.0], [3.0, -1.0]), ([[1.0, 2.0], [0.5, 0.0]], [3.0, -1.0])))
+@composed(pure=True)
 def cdiv(x: Any, y: Any, /) -> Any:
     """The quotient of complex numbers, each a pair of its real and imaginary part along the last axis.
 
@@ -63,7 +63,7 @@ def cdiv(x: Any, y: Any, /) -> Any:
     return stack([div(add(mul(a, c), mul(b, d)), r), div(sub(mul(b, c), mul(a, d)), r)], axis=-1)
 
 
-@composed(pure=True, samples=((2.0, 0.5), ([1.0, 2.0], 0.3)))
+@composed(pure=True)
 def polar(r: Any, phi: Any, /) -> Any:
     """The pair of the real and the imaginary part of r*exp(i*phi), along a new last axis.
 
@@ -103,7 +103,6 @@ def _times(x: Any, n: Any) -> dict[str, Any]:
     units="a -> a",
     rules={"x": ("", lambda g, out, x, n: mul(float(n), irfft(mul(g, _weights(n, 0.5)), n)))},
     prepare=_frequencies,
-    samples=(([1.0, 2.0, 0.5, -1.0],), ([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]],)),
 )
 def rfft(x: Any, n: Any) -> Any:
     """The discrete Fourier transform of real values along the last axis, at the frequencies from 0 to half the number
@@ -121,10 +120,6 @@ def rfft(x: Any, n: Any) -> Any:
     units="a -> a",
     rules={"x": ("", lambda g, out, x, n: mul(rfft(g), _weights(n, 2.0) / n))},
     prepare=_times,
-    samples=(
-        ([[1.0, 0.0], [0.5, -2.0], [1.5, 0.0]], {"n": 4}),
-        ([[1.0, 0.0], [0.5, -2.0], [1.5, 0.3]], {"n": 5}),
-    ),
 )
 def irfft(x: Any, n: Any) -> Any:
     """The inverse of rfft: n real values, an even number if n is not given.
@@ -157,14 +152,7 @@ def _by_coefficients(g: Any, out: Any, c: Any) -> Any:
     return neg(total(mul(g, cdiv(stack(powers), slope)), (1, 2)))
 
 
-@by_array(
-    row,
-    "c",
-    units="a -> 1",
-    rules={"c": ("out c", _by_coefficients)},
-    prepare=_coefficients,
-    samples=(([1.0, 0.0, -4.0],), ([2.0, 1.0, 0.5, 3.0],)),
-)
+@by_array(row, "c", units="a -> 1", rules={"c": ("out c", _by_coefficients)}, prepare=_coefficients)
 def roots(c: Any) -> Any:
     """The roots of the polynomial with these coefficients, of the highest power first: pairs of the real and the
     imaginary part, in the order of these; nan where the first coefficient is 0.

@@ -21,20 +21,9 @@ from agrad.engine.values import Shape, as_mask, format_shape, np, put_together, 
 
 row, composed = in_family("reductions")
 
-TIES = Kink(
-    "max, min, median with ties",
-    "",
-    "shared equally, along an axis too",
-    "grad(max)([1, 3, 3]) == [0, 0.5, 0.5]; grad(min)([1, 1, 3]) == [0.5, 0.5, 0]; "
-    "grad(median)([1, 2, 2]) == [0, 0.5, 0.5]; jacobian(max)([[5, 5], [1, 2]]) == [[0.5, 0.5], [0, 0]]",
-)
+TIES = Kink("max, min, median with ties", "", "shared equally, along an axis too")
 
-EQUAL_ENTRIES = Kink(
-    "std, var of equal entries",
-    "exactly 0",
-    "0",
-    "std([0.1, 0.1, 0.1]) == 0; grad(std)([0.1, 0.1, 0.1]) == [0, 0, 0]; hessian(std)([1, 1]) == zeros(2, 2)",
-)
+EQUAL_ENTRIES = Kink("std, var of equal entries", "exactly 0", "0")
 
 
 def reducing(name: str, needs_entries: bool = False) -> Function:
@@ -87,16 +76,13 @@ def itself(x: float, **_: Any) -> float:
     return x
 
 
-_SAMPLES = ([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})
-
-
 def over_axes(name: str, *, what: str = "", more: str = "", needs_entries: bool = False, **facts: Any) -> Function:
     """A row for a function of the entries along some axes; one number is its own result, unless `scalar` is stated.
 
     `what`: the name in messages, if it is that of a function. `more`: attributes behind `axis` and `keepdims`.
     """
     alone = {"scalar": itself, "keeps_numbers": True} if "scalar" not in facts else {}
-    facts = {"prepare": reducing(what or name, needs_entries), "samples": _SAMPLES, **alone, **facts}
+    facts = {"prepare": reducing(what or name, needs_entries), **alone, **facts}
     return row(name, f"x; axis=None, keepdims=False{more}", **facts)
 
 
@@ -198,7 +184,6 @@ def _of_several(name: str, both: Function, reduce: Function, size: str, larger: 
         name,
         "x; *others=(), axis=None, keepdims=False",
         total=True,
-        samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0, {"others": 3.0})),
         data=("others",),
         kinks=(EQUAL_VALUES, TIES),
         doc=f"The {size} entry, or along an axis; of two values or more, the {larger}, entry by entry.",
@@ -245,7 +230,6 @@ def _truth(name: str, entries: Function, which: str, example: str) -> Function:
         scalar=lambda x, **_: float(x != 0.0),
         array=lambda x, axis, keepdims, wide: as_mask(getattr(np, name)(x, axis=axis, keepdims=keepdims)),
         entries=entries,
-        samples=(([1.0, 0.0],), ([[1.0, 0.0], [0.0, 0.0]], {"axis": 1})),
         doc=f"1 if {which} entry is not 0, else 0; or along an axis.",
         example=example,
     )
@@ -300,7 +284,6 @@ projection: Function = row(
     },
     reach="mixed",
     unrolled=lambda x, a, b, axis: _projected(x, a, b, axis) if x.size else None,
-    samples=((2.0, 3.0, 0.5, {"axis": ()}), ([1.0, 3.0, 2.0], [0.5, 2.0, 1.0], [-0.3, 1.0, 2.0], {"axis": (0,)})),
     doc="x - a*sum(b*x)/sum(a*b): x without its part along a, so that it is orthogonal to b.",
 )
 
@@ -328,7 +311,6 @@ def _direction_rule(g: Any, out: Any, x: Any, axis: Shape, p: float) -> Any:
     rules={"x": ("out x", _direction_rule)},
     reach="mixed",
     unrolled=expansions.along(expansions.direction),
-    samples=((2.0, {"axis": ()}), ([3.0, -4.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,), "p": 1.5})),
 )
 def direction(x: Any, axis: Any, p: Any) -> Any:
     """x over its norm of order p along axes, and 0 where that is 0."""
@@ -356,7 +338,6 @@ centre: Function = row(
     rules={"x": ("", lambda g, out, x, axis: centre(g, axis))},
     reach="mixed",
     unrolled=expansions.along(expansions.centred),
-    samples=(([1.0, 3.0, 2.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,)})),
     doc="x minus its mean along axes, exactly 0 for equal entries.",
 )
 
@@ -367,56 +348,46 @@ def _varying(name: str, prepare: Function, x: Any, axis: Any, keepdims: Any, ddo
     return {**attrs, "ddof": less, "n": n if n > 0.0 else math.nan}
 
 
-def _var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
-    apart = _centred(x, axis)
-    return summed(apart * apart, axis, keepdims) / n
-
-
-def _std(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
-    apart = _centred(x, axis)
-    return scaled_root(apart, axis, keepdims) / math.sqrt(n)
-
-
 def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
     """0 for equal entries, in all orders."""
     root = widened(out, wide)
     return where(equal(root, 0.0), 0.0, widened(g, wide) * (direction(centre(x, axis), axis) / math.sqrt(n)))
 
 
-def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any) -> Function:
+def _moment(name: str, reads: str, rule: Function, **words: Any) -> Function:
     return over_axes(
         name,
         more=", ddof=0",
         scalar=lambda x, n, **_: (x - x) / n,
-        array=array,
         rules={"x": (reads, rule)},
         prepare=partial(_varying, name, reducing(name)),
         reach="mixed",
-        samples=(([1.0, 3.0, 2.5],), ([[1.0, 2.0], [4.0, 2.5]], {"axis": 1}), ([1.0, 3.0, 2.5], {"ddof": 1})),
         kinks=(EQUAL_ENTRIES,),
         **words,
     )
 
 
-var: Function = _moment(
-    "var",
-    _var,
-    "x",
-    lambda g, out, x, axis, wide, n, **_: widened(g, wide) * (2.0 / n) * centre(x, axis),
-    units="a -> a^2",
-    unrolled=expansions.reduced(expansions.variance),
-    doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
-    derivative="2*(x - mean(x))/(n - ddof)",
-    example="var([1, 2, 3, 4]) == 1.25",
-)
-std: Function = _moment(
-    "std",
-    _std,
-    "out x",
-    _std_rule,
-    units="a -> a",
-    unrolled=expansions.reduced(expansions.deviation),
-    doc="The standard deviation, the root of the variance.",
-    derivative="(x - mean(x))/((n - ddof)*std(x)); 0 for equal entries",
-    example="std([1, 3]) == 1",
-)
+def _var_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    return widened(g, wide) * (2.0 / n) * centre(x, axis)
+
+
+@by_array(_moment, "x", _var_rule, units="a -> a^2", unrolled=expansions.reduced(expansions.variance))
+def var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    """The variance: the mean of the squared distances from the mean (divided by n - ddof).
+
+    derivative: 2*(x - mean(x))/(n - ddof)
+    example: var([1, 2, 3, 4]) == 1.25
+    """
+    apart = _centred(x, axis)
+    return summed(apart * apart, axis, keepdims) / n
+
+
+@by_array(_moment, "out x", _std_rule, units="a -> a", unrolled=expansions.reduced(expansions.deviation))
+def std(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    """The standard deviation, the root of the variance.
+
+    derivative: (x - mean(x))/((n - ddof)*std(x)); 0 for equal entries
+    example: std([1, 3]) == 1
+    """
+    apart = _centred(x, axis)
+    return scaled_root(apart, axis, keepdims) / math.sqrt(n)

@@ -31,7 +31,7 @@ def scanned(x: Any, body: Any, count: Any) -> Any:
     return body.run(x, count)
 
 
-@composed(data=("rows",), family="reductions", samples=())
+@composed(data=("rows",), family="reductions")
 def scan(f: Any, start: Any, /, rows: Any = None, count: Any = None) -> Any:
     """Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the last
     state and all results. f is called once, to find out what an iteration computes. The derivative keeps one state

@@ -87,10 +87,6 @@ def _between(ordered: Any, below: Any, above: Any, share: Any) -> Any:
 def _quantile(name: str, whole: float, **words: Any) -> Function:
     @composed(
         name,
-        samples=(
-            ([1.0, 3.0, 2.0, 7.0], {"q": 0.3 * whole}),
-            ([[1.0, 2.0], [4.0, 3.0]], {"q": (0.25 * whole, whole), "axis": 0}),
-        ),
         kinks=(SORTED_TIES,),
         derivative="the shares of the two entries around the place, exactly 0 for the others",
         **words,
@@ -143,9 +139,7 @@ def _covariance(data: Any, ddof: float) -> Any:
     return div(matrix, float(count)) if count > 0 else mul(matrix, math.nan)
 
 
-@composed(
-    data=("y",), samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5), "ddof": 0}))
-)
+@composed(data=("y",))
 def cov(x: Any, /, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None) -> Any:
     """The covariances of variables: the rows of x (and of y), or the columns with rowvar=False; divided by n - 1, or n
     - ddof.
@@ -158,7 +152,7 @@ def cov(x: Any, /, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: A
     return _number(matrix) if shape_of(matrix) == (1, 1) else matrix
 
 
-@composed(data=("y",), samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5)})))
+@composed(data=("y",))
 def corrcoef(x: Any, /, y: Any = None, rowvar: Any = True) -> Any:
     """The correlation coefficients of variables: the covariances divided by both standard deviations.
 
@@ -213,7 +207,6 @@ def _without_nan(name: str, of: str, function: Function, doc: str, value: str, *
     @composed(
         name,
         form,
-        samples=(([1.0, math.nan, 4.0],), ([[1.0, 2.0], [math.nan, 3.5], [2.5, 7.0]], {"axis": 0, "keepdims": True})),
         doc=f"{doc} of the entries that are not nan.",
         derivative=f"that of {of}; exactly 0 where there is nan",
         example=f"{name}([1, nan, 4]) == {value}",

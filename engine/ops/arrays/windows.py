@@ -41,17 +41,12 @@ def _prepared(x: Any, sizes: Shape, steps: Shape, gaps: Shape) -> dict[str, Any]
     return {"sizes": sizes, "steps": steps, "gaps": gaps, "shape": shape}
 
 
-_ALONG = {"sizes": (2,), "steps": (1,), "gaps": (1,)}
-_BOTH = {"sizes": (2, 1), "steps": (1, 2), "gaps": (2, 1)}
-
-
 @by_array(
     row,
     "x; sizes, steps, gaps",
     units="a -> a",
     rules={"x": ("", lambda g, out, x, sizes, steps, gaps, shape: overlaid(g, shape, sizes, steps, gaps))},
     prepare=_prepared,
-    samples=(([1.0, 2.0, 4.0], _ALONG), ([[1.0, 2.0, 4.0], [3.0, -1.0, 0.5], [2.0, 1.5, 5.0]], _BOTH)),
 )
 def windows(x: Any, sizes: Shape, steps: Shape, gaps: Shape, shape: Shape) -> Any:
     """Windows along the last axes, every so many entries, of entries so far apart; their places come first."""
@@ -66,7 +61,6 @@ def windows(x: Any, sizes: Shape, steps: Shape, gaps: Shape, shape: Shape) -> An
     "y; shape, sizes, steps, gaps",
     units="a -> a",
     rules={"y": ("", lambda g, out, y, shape, sizes, steps, gaps: windows(g, sizes, steps, gaps))},
-    samples=(([[1.0, 2.0], [4.0, 3.0]], {"shape": (3,), **_ALONG}),),
 )
 def overlaid(y: Any, shape: Shape, sizes: Shape, steps: Shape, gaps: Shape) -> Any:
     """Zeros of a shape, to which windows are added at their places: what transposes the taking of windows."""

@@ -12,24 +12,18 @@ from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import by_array, by_rule, in_family, shape_of_any
-from agrad.engine.core.op import Domain, Failure, Kink
+from agrad.engine.core.op import Failure, Kink
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import swap, unsqueeze
 from agrad.engine.ops.linalg.expansions import lower_triangle
-from agrad.engine.ops.linalg.matrices import A, in_room, matmul, matrices, of_matrix, solve
+from agrad.engine.ops.linalg.matrices import in_room, matmul, matrices, of_matrix, solve
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
 row, composed = in_family("linear algebra", pure=True)
 
-REPEATED = Kink(
-    "eigh, svd with repeated values",
-    "",
-    "of the values exact; of the vectors nan",
-    "grad(eigenvalues)(eye(2)) ~= eye(2); any(isnan(grad(eigenvectors)(eye(2))))",
-    needs="def eigenvalues(x) = sum(eigh(x)[0])\ndef eigenvectors(x) = sum(eigh(x)[1])",
-)
+REPEATED = Kink("eigh, svd with repeated values", "", "of the values exact; of the vectors nan")
 
 
 def _symmetric(x: Any) -> Any:
@@ -59,8 +53,7 @@ def _scaled(x: Any, values: Any) -> Any:
     units="a -> a^1/2",
     array=lambda x: np.linalg.cholesky(_symmetric_part(x)),
     entries=lower_triangle,
-    samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
-    domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
+    domain="symmetric positive definite matrices",
     fails=Failure(
         refused=lambda shape: f"cholesky(A + 1e-6*eye({shape[-1]}))   where A is a covariance, singular by rounding"
     ),
@@ -99,10 +92,7 @@ def _values_rule(g: Any, out: Any, x: Any, upper: bool) -> Any:
     return matmul(_scaled(vectors, g), swap(vectors))
 
 
-_SYMMETRIC = ([[2.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)
-_EITHER_TRIANGLE = *_SYMMETRIC, (*_SYMMETRIC[0], {"upper": True})
-
-_eigh = partial(row, signature="x; upper=False", prepare=matrices("eigh"), samples=_EITHER_TRIANGLE)
+_eigh = partial(row, signature="x; upper=False", prepare=matrices("eigh"))
 
 
 @by_array(_eigh, units="a -> a", rules={"x": ("x", _values_rule)})
@@ -124,9 +114,7 @@ def eigh_vectors(x: Any, upper: Any) -> Any:
     return np.linalg.eigh(_symmetric(x), _triangle(upper))[1]
 
 
-@composed(
-    samples=_SYMMETRIC, kinks=(REPEATED,), domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])")
-)
+@composed(kinks=(REPEATED,), domain="symmetric matrices")
 def eigh(x: Any, /) -> tuple[Any, Any]:
     """Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x).
 
@@ -163,10 +151,7 @@ def _outside(x: Any, basis: Any) -> Any:
     return x - matmul(basis, matmul(swap(basis), x))
 
 
-_TALL = (A,), ([*A, [1.0, -1.0]],)
-_OBLONG = (*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],))
-
-_svd_row = partial(of_matrix, what="svd", square=False, samples=_OBLONG)
+_svd_row = partial(of_matrix, what="svd", square=False)
 _VECTORS = Failure(no_derivative="the vectors of equal singular values have none")
 
 
@@ -199,7 +184,7 @@ def svd_right(g: Any, out: Any, x: Any) -> Any:
     return matmul(left, turned)
 
 
-@composed(samples=_OBLONG, kinks=(REPEATED,))
+@composed(kinks=(REPEATED,))
 def svd(x: Any, /) -> tuple[Any, Any, Any]:
     """U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order.
 
@@ -243,7 +228,7 @@ def _r_rule(g: Any, out: Any, x: Any) -> Any:
     return _divided(matmul(q, _mirrored(matmul(out, swap(g)))), out)
 
 
-_qr = partial(row, prepare=_tall, samples=_TALL)
+_qr = partial(row, prepare=_tall)
 
 
 @by_array(_qr, units="a -> 1", rules={"x": ("out x", _q_rule)})
@@ -260,7 +245,7 @@ def qr_r(x: Any) -> Any:
     return np.linalg.qr(x)[1]
 
 
-@composed(samples=_OBLONG)
+@composed()
 def qr(x: Any, /) -> tuple[Any, Any]:
     """q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form.
 
@@ -288,7 +273,6 @@ def _beside(g: Any, left: Any, right: Any) -> Any:
     units="a -> 1/a",
     array=lambda x: np.linalg.pinv(_for_svd(x), rcond=max(x.shape[-2:]) * np.finfo(float).eps),
     square=False,
-    samples=_OBLONG,
 )
 def pinv(g: Any, out: Any, x: Any) -> Any:
     """The pseudo-inverse: the inverse of a regular matrix, and the best substitute for any other.
@@ -326,11 +310,6 @@ def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
     units="a, b -> b/a",
     rules={"x": ("out x y", _lstsq_by_matrix), "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g))},
     prepare=_overdetermined,
-    samples=(
-        ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]], [1.0, 2.0, 0.5]),
-        ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]], [[1.0, 2.0], [0.5, 1.0], [0.3, -1.0]]),
-        ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]], [1.0, 2.0]),
-    ),
 )
 @in_room
 def lstsq(x: Any, y: Any, right: Any) -> Any:

@@ -143,9 +143,5 @@ minor_form: Function = row(
     unrolled=_unrolled,
     rules={"xs": ("xs", _rule)},
     by_factors=_of_factors,
-    samples=(
-        ([[2.0, 1.0], [0.5, 3.0]],),
-        ([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [1.0, 0.0, 3.0]], [[0.5, 1.0, 0.0], [2.0, -1.0, 1.0], [0.3, 0.2, 1.0]]),
-    ),
     doc="The matrix of the cofactors, or its derivative in given directions.",
 )

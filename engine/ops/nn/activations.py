@@ -24,13 +24,7 @@ FAMILY = "learning"
 row, composed = in_family(FAMILY)
 smooth: Callable[..., Function] = partial(elementary, family=FAMILY)
 
-FAR_OUT = Kink(
-    "logsumexp, softmax, sigmoid, softplus, logaddexp far out",
-    "finite",
-    "finite",
-    "logsumexp([1000, 0]) == 1000; grad(logsumexp)([1000, 0]) == [1, 0]; grad(grad(softplus))(1000) == 0; "
-    "grad(sigmoid)(-1000) == 0; softmax([1000, -1000]) == [1, 0]; grad(logsumexp)([inf, 0]) == [1, 0]",
-)
+FAR_OUT = Kink("logsumexp, softmax, sigmoid, softplus, logaddexp far out", "finite", "finite")
 
 
 # Kinked
@@ -62,8 +56,7 @@ def relu(x: Any) -> Any:
     prepare=numbers("leaky_relu"),
     scalar=lambda x, slope: x if x > 0.0 else slope * x,
     rules={"x": ("x", lambda g, out, x, slope: g * where(greater(x, 0.0), 1.0, slope))},
-    samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"slope": 0.2})),
-    kinks=(Kink("leaky_relu at 0", "0", "the slope on the left (0.01)", "grad(leaky_relu)(0) == 0.01"),),
+    kinks=(Kink("leaky_relu at 0", "0", "the slope on the left (0.01)"),),
 )
 def leaky_relu(x: Any, slope: Any) -> Any:
     """x where it is positive, else slope*x.
@@ -74,12 +67,7 @@ def leaky_relu(x: Any, slope: Any) -> Any:
     return np.where(x > 0.0, x, slope * x)
 
 
-_AT_ZERO = Kink(
-    "elu, selu at 0",
-    "0",
-    "those on the left, of all orders: alpha",
-    "elu(0) == 0; grad(elu)(0) == 1; grad(grad(elu))(0) == 1",
-)
+_AT_ZERO = Kink("elu, selu at 0", "0", "those on the left, of all orders: alpha")
 
 
 @by_array(
@@ -88,7 +76,6 @@ _AT_ZERO = Kink(
     prepare=numbers("elu"),
     scalar=lambda x, alpha: x if x > 0.0 else alpha * math.expm1(x),
     rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(x)))},
-    samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"alpha": 0.5})),
     kinks=(_AT_ZERO,),
 )
 def elu(x: Any, alpha: Any) -> Any:
@@ -127,8 +114,7 @@ def selu(x: Any) -> Any:
     scalar=lambda x, lo, hi: lo if x < lo else hi if x > hi else x,
     rules={"x": ("x", lambda g, out, x, lo, hi: g)},
     selects={"x": lambda out, x, lo, hi: greater(x, lo) * less(x, hi)},
-    samples=((0.5,), ([-1.3, 0.3, 2.1],), ([-1.3, 2.1], {"lo": -2.0, "hi": 2.0})),
-    kinks=(Kink("hardtanh at its ends", "the end", "0", "grad(hardtanh)(1) == 0; grad(hardtanh)(-1) == 0"),),
+    kinks=(Kink("hardtanh at its ends", "the end", "0"),),
     lower=lambda x, lo, hi: (x < lo).choose(lo, (x > hi).choose(hi, x)),
 )
 def hardtanh(x: Any, lo: Any, hi: Any) -> Any:
@@ -301,12 +287,7 @@ def _along(name: str, x: Any, axis: Any) -> dict[str, Any]:
     return {"axis": (axis_of(name, shape, axis),) if shape else ()}
 
 
-_sharing = partial(
-    row,
-    signature="x; axis=-1",
-    reach="mixed",
-    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
-)
+_sharing = partial(row, signature="x; axis=-1", reach="mixed")
 
 
 @by_array(
@@ -347,16 +328,12 @@ def log_softmax(x: Any, axis: Shape) -> Any:
     return apart - _log_total(apart, axis)
 
 
-_LOGSUMEXP = (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True}))
-
-
 @by_array(
     over_axes,
     name="logsumexp",
     rules={"x": ("x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * softmax(x, axis))},
     reach="mixed",
     unrolled=expansions.reduced(expansions.log_total),
-    samples=_LOGSUMEXP,
     kinks=(FAR_OUT,),
 )
 def logsumexp_alone(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
@@ -390,7 +367,6 @@ def _by_exponent(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, 
         "b": ("out", lambda g, out, x, b, axis: -out * total(g * out, axis, True)),
     },
     reach="mixed",
-    samples=(([1.0, 3.0, 2.0], [1.0, -0.5, 2.0], {"axis": (0,)}),),
 )
 def weighted_share(x: Any, b: Any, axis: Shape) -> Any:
     """exp(x)/sum(b*exp(x)) along axes."""
@@ -406,10 +382,6 @@ def weighted_share(x: Any, b: Any, axis: Shape) -> Any:
         "b": ("x b", lambda g, out, x, b, axis, keepdims, wide: widened(g, wide) * weighted_share(x, b, axis)),
     },
     prepare=lambda x, b, axis, keepdims: reducing("logsumexp")(x, axis, keepdims),
-    samples=(
-        ([1.0, 3.0, 2.0], [1.0, -0.5, 2.0]),
-        ([[1.0, 2.0], [4.0, 3.0]], [[0.5, 2.0], [3.0, 0.0]], {"axis": 0, "keepdims": True}),
-    ),
 )
 def weighted_logsumexp(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
     """log(sum(b*exp(x))) of x and b of the same shape."""
@@ -418,13 +390,7 @@ def weighted_logsumexp(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape)
     return value if keepdims else np.squeeze(value, axis)
 
 
-@composed(
-    family="reductions",
-    alone=logsumexp_alone,
-    data=("b",),
-    pure=True,
-    samples=(*_LOGSUMEXP, ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "b": [0.5, 2.0]})),
-)
+@composed(family="reductions", alone=logsumexp_alone, data=("b",), pure=True)
 def logsumexp(x: Any, /, axis: Any = None, keepdims: Any = False, b: Any = None) -> Any:
     """log(sum(exp(x))), or log(sum(b*exp(x))), of all entries or along an axis, without overflow; nan where that sum is
     negative.

@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import by_array, in_family, operand
 from agrad.engine.core.guards import choose, entries
-from agrad.engine.core.op import Domain, Function, Kink, onward
+from agrad.engine.core.op import Function, Kink, onward
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import check_places, getitem
@@ -64,7 +64,6 @@ def _squares_rule(which: int) -> Function:
     rules={"x": ("x y", _squares_rule(0)), "y": ("x y", _squares_rule(1))},
     prepare=_weighed,
     reach="mixed",
-    samples=((1.5, -0.5, {"mean": True}), ([1.0, 2.0], 0.5, {"mean": False}), ([1.0, 2.0], [0.5, 4.0], {"mean": True})),
     moves_entries=True,
 )
 def squared_error(x: Any, y: Any, factor: float, shapes: tuple[Shape, Shape]) -> Any:
@@ -73,10 +72,7 @@ def squared_error(x: Any, y: Any, factor: float, shapes: tuple[Shape, Shape]) ->
     return np.add.reduce(np.multiply(apart, apart, out=apart), axis=None) * factor
 
 
-_PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"reduction": "sum"}))
-
-
-@composed(total=True, samples=_PAIRS)
+@composed(total=True)
 def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean squared error, mean((x - y)**2).
 
@@ -89,7 +85,7 @@ def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     return reduced("mse_loss", square(sub(x, y)), reduction)
 
 
-@composed(total=True, samples=_PAIRS, kinks=(Kink("l1_loss where x == y", "0", "0", "grad(l1_loss)(2, 2) == 0"),))
+@composed(total=True, kinks=(Kink("l1_loss where x == y", "0", "0"),))
 def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean absolute error, mean(abs(x - y)).
 
@@ -102,8 +98,7 @@ def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
 
 @composed(
     total=True,
-    samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
-    kinks=(Kink("huber_loss at delta", "", "delta", "grad(huber_loss)(1, 0) == 1; grad(huber_loss)(3, 0, 3) == 3"),),
+    kinks=(Kink("huber_loss at delta", "", "delta"),),
 )
 def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> Any:
     """Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.
@@ -119,13 +114,7 @@ def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> 
     return reduced("huber_loss", losses, reduction)
 
 
-@by_array(
-    row,
-    scalar=lambda x: x if 0.0 <= x <= 1.0 else math.nan,
-    rules={"x": ("", onward)},
-    samples=((0.5,), ([0.3, 0.8],)),
-    formula=lambda x: x,
-)
+@by_array(row, scalar=lambda x: x if 0.0 <= x <= 1.0 else math.nan, rules={"x": ("", onward)}, formula=lambda x: x)
 def probability(x: Any) -> Any:
     """x, and nan outside 0 to 1."""
     return np.where((x < 0.0) | (x > 1.0), math.nan, x)
@@ -133,16 +122,8 @@ def probability(x: Any) -> Any:
 
 @composed(
     data=("weight",),
-    samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
-    kinks=(
-        Kink(
-            "binary_cross_entropy(0, 1)",
-            "inf",
-            "-inf",
-            "binary_cross_entropy(0, 1) == inf; grad(binary_cross_entropy)(0, 1) == -inf",
-        ),
-    ),
-    domain=Domain("x from 0 to 1", "binary_cross_entropy(0.1, 1)", "binary_cross_entropy(-0.1, 1)"),
+    kinks=(Kink("binary_cross_entropy(0, 1)", "inf", "-inf"),),
+    domain="x from 0 to 1",
 )
 def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None) -> Any:
     """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y, times a weight.
@@ -158,9 +139,7 @@ def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any
     return reduced("binary_cross_entropy", losses if weight is None else mul(weight, losses), reduction)
 
 
-@composed(
-    data=("weight", "pos_weight"), total=True, samples=((0.3, 1.0), ([-0.3, 2.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9]))
-)
+@composed(data=("weight", "pos_weight"), total=True)
 def binary_cross_entropy_with_logits(
     x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None, pos_weight: Any = None
 ) -> Any:
@@ -178,7 +157,7 @@ def binary_cross_entropy_with_logits(
     return reduced("binary_cross_entropy_with_logits", losses, reduction)
 
 
-@composed(samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),))
+@composed()
 def cross_entropy(
     x: Any,
     target: Any,

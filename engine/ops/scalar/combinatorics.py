@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family, operand
-from agrad.engine.core.op import Domain, Function
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.scalar.comparison import greater, where
 from agrad.engine.ops.scalar.elementary import exp, fmod
@@ -88,8 +88,7 @@ def _counting(name: str, exact: Callable[[int, int], int], is_ordered: bool, **w
         scalar=count,
         array=flagging(lambda n, k: np.vectorize(lambda a, b: count(float(a), float(b)), otypes=[float])(n, k)),
         rules={"n": ("n k out", _rule("n", is_ordered)), "k": ("n k out", _rule("k", is_ordered))},
-        samples=((5.0, 2.0), (5.5, 2.3), (2.5, 4.2), ([5.0, 3.5], 2.0), ([[4.0], [2.0]], [1.5, 3.0])),
-        domain=Domain("n >= 0 and k >= 0", f"{name}(5, 0)", f"{name}(5, -1)"),
+        domain="n >= 0 and k >= 0",
         **words,
     )
 
@@ -131,25 +130,10 @@ def _of_divisors(name: str, function: Callable[[int, int], int], **words: Any) -
     def of_arrays(x: Any, y: Any) -> Any:
         return np.vectorize(lambda a, b: of_numbers(float(a), float(b)), otypes=[float])(x, y)
 
-    both: Function = row(
-        name,
-        "x, y",
-        scalar=of_numbers,
-        array=of_arrays,
-        total=False,
-        samples=((12.0, 18.0), ([4.0, 6.0], 9.0)),
-        doc=words["doc"],
-        commutes=True,
-    )
+    both: Function = row(name, "x, y", scalar=of_numbers, array=of_arrays, total=False, doc=words["doc"], commutes=True)
 
     @composed(
-        name,
-        "x; *others=()",
-        pure=True,
-        data=("others",),
-        samples=((12.0, {"others": 18.0}), ([12.0, 18.0],)),
-        derivative="none: the result does not require grad",
-        **words,
+        name, "x; *others=()", pure=True, data=("others",), derivative="none: the result does not require grad", **words
     )
     def call(x: Any, others: Any) -> Any:
         rest = others if isinstance(others, tuple) else (others,)

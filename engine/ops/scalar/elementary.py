@@ -7,45 +7,23 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.dispatch import by_array, by_rule, in_family
-from agrad.engine.core.op import OPS, Domain, Failure, Function, Kink, Remedy, flat, onward
+from agrad.engine.core.op import OPS, Failure, Function, Kink, Remedy, flat, onward
 from agrad.engine.ops.scalar.arithmetic import JUMPS, QUOTIENT_BY_ZERO, div, division
 from agrad.engine.values import np
 
 FAMILY = "elementary"
 row, composed = in_family(FAMILY)
 
-AT_ZERO = Kink(
-    "abs, sign, relu at 0",
-    "0",
-    "0",
-    "abs(0) == 0; grad(abs)(0) == 0; grad(sign)(0) == 0; relu(0) == 0; grad(relu)(0) == 0",
-)
+AT_ZERO = Kink("abs, sign, relu at 0", "0", "0")
 
-ROOT_AT_ZERO = Kink("sqrt, cbrt at 0", "0", "inf", "sqrt(0) == 0; grad(sqrt)(0) == inf; grad(cbrt)(0) == inf")
+ROOT_AT_ZERO = Kink("sqrt, cbrt at 0", "0", "inf")
 
-LOG_AT_ZERO = Kink(
-    "log, log2, log10 at 0, log1p at -1",
-    "-inf",
-    "inf",
-    "log(0) == -inf; grad(log)(0) == inf; grad(log1p)(-1) == inf",
-)
+LOG_AT_ZERO = Kink("log, log2, log10 at 0, log1p at -1", "-inf", "inf")
 
-OUTSIDE = Kink(
-    "log(-1), sqrt(-1), atanh(2) and the like",
-    "nan",
-    "nan",
-    "isnan(log(-1)); isnan(grad(log)(-1)); isnan(grad(sqrt)(-1)); isnan(grad(atanh)(2))",
-)
+OUTSIDE = Kink("log(-1), sqrt(-1), atanh(2) and the like", "nan", "nan")
 
-NORM_AT_ZERO = Kink(
-    "norm, hypot, atan2 at 0",
-    "0",
-    "0; the second nan",
-    "grad(norm)([0, 0]) == [0, 0]; all(isnan(hessian(norm)([0, 0]))); "
-    "grad(hypot, (0, 1))(0, 0) == (0, 0); grad(atan2, (0, 1))(0, 0) == (0, 0)",
-)
+NORM_AT_ZERO = Kink("norm, hypot, atan2 at 0", "0", "0; the second nan")
 
-POSITIVE = Domain("x > 0", "log(1e-300)", "log(-1e-300)")
 
 NOT_ZERO = Remedy(lambda x: x == 0.0, "{0} + 1e-12", "is finite at 0, and so is its derivative")
 NOT_HUGE = Remedy(lambda x: x > 700.0, "clip({0}, None, 700)", "does not overflow")
@@ -112,7 +90,6 @@ def expm1(g: Any, out: Any, x: Any) -> Any:
     units="a -> 1/a",
     scalar=lambda x: 1.0 / x if x >= 0.0 else math.nan,
     array=lambda x: np.where(x < 0.0, np.nan, 1.0 / x),
-    samples=((0.5,), ([0.3, 2.1],)),
     python="1.0/{0} if {0} >= 0.0 else nan",
     formula=lambda x: 1.0 / x,
 )
@@ -126,19 +103,13 @@ log: Function = elementary(
     # The product, since g / x would differ in the last bit: a program of the graph computes the same.
     ("x", lambda g, out, x: g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)),
     kinks=(LOG_AT_ZERO, OUTSIDE),
-    domain=POSITIVE,
+    domain="x > 0",
     fails=Failure(NOT_ZERO, beyond=lambda x: x),
     doc="The natural logarithm; -inf at 0, nan below.",
 )
 
 
-@composed(
-    "log",
-    alone=log,
-    data=("base",),
-    total=True,
-    samples=((0.5,), ([0.3, 2.0],), (0.5, {"base": 3.0}), ([0.3, 2.0], {"base": 10.0})),
-)
+@composed("log", alone=log, data=("base",), total=True)
 def log_to_base(x: Any, /, base: Any = None) -> Any:
     """The natural logarithm, or that to a base; -inf at 0, nan below.
 
@@ -157,7 +128,7 @@ def _log_to(base: int, factor: float, example: str) -> Function:
         f"log{base}",
         ("x", lambda g, out, x: (g / factor) * inverse_of_positive(x)),
         kinks=(LOG_AT_ZERO,),
-        domain=POSITIVE,
+        domain="x > 0",
         fails=Failure(NOT_ZERO, beyond=lambda x: x * factor),
         doc=f"The logarithm to base {base}; -inf at 0, nan below.",
         derivative=f"1/(x*log({base})); nan below 0",
@@ -172,9 +143,8 @@ log10: Function = _log_to(10, LN10, "log10(1000) == 3")
 @by_rule(
     elementary,
     "x",
-    samples=((0.5,), ([-0.3, 2.0],)),
     kinks=(LOG_AT_ZERO,),
-    domain=Domain("x > -1", "log1p(-0.999)", "log1p(-1.001)"),
+    domain="x > -1",
     fails=Failure(Remedy(lambda x: x == -1.0, "clip({0}, -1 + 1e-12)", "stays above log(0)"), beyond=lambda x: 1.0 + x),
 )
 def log1p(g: Any, out: Any, x: Any) -> Any:
@@ -194,7 +164,7 @@ def log1p(g: Any, out: Any, x: Any) -> Any:
     "out",
     units="a -> a^1/2",
     kinks=(ROOT_AT_ZERO, OUTSIDE),
-    domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
+    domain="x >= 0",
     fails=Failure(NOT_ZERO),
 )
 def sqrt(g: Any, out: Any, x: Any) -> Any:
@@ -222,8 +192,8 @@ def cbrt(g: Any, out: Any, x: Any) -> Any:
     units="a -> a^-1/2",
     scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
-    kinks=(Kink("rsqrt at 0", "inf", "-inf", "rsqrt(0) == inf; grad(rsqrt)(0) == -inf"),),
-    domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
+    kinks=(Kink("rsqrt at 0", "inf", "-inf"),),
+    domain="x > 0",
     formula=lambda x: x**-0.5,
     fails=Failure(NOT_ZERO),
 )
@@ -253,7 +223,7 @@ def square(g: Any, out: Any, x: Any) -> Any:
     scalar=lambda x: 1.0 / x,
     array=lambda x: 1.0 / x,
     kinks=(QUOTIENT_BY_ZERO,),
-    domain=Domain("x not 0", "reciprocal(1e-300)", "reciprocal(0)"),
+    domain="x not 0",
     python="1.0/{0}",
     formula=lambda x: 1.0 / x,
     fails=Failure(NOT_ZERO),
@@ -274,7 +244,6 @@ def reciprocal(g: Any, out: Any, x: Any) -> Any:
     units="a, b -> a/b",
     scalar=lambda x, y: 0.0 if x == 0.0 == y else x / y,
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
-    samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
     python="0.0 if {0} == 0.0 == {1} else {0}/{1}",
     formula=lambda x, y: x / y,
 )
@@ -300,7 +269,6 @@ def _hypot_slope_rule(operand: int) -> Function:
     units="a, a -> 1",
     scalar=lambda x, y, of: 0.0 if x == 0.0 == y else (y if of else x) / math.hypot(x, y),
     rules={"x": ("out x y", _hypot_slope_rule(0)), "y": ("out x y", _hypot_slope_rule(1))},
-    samples=((3.0, 4.0), ([1.0, -2.0], 3.0, {"of": 1})),
     formula=lambda x, y, of: (y if of else x) / (x**2.0 + y**2.0) ** 0.5,
 )
 def hypot_slope(x: Any, y: Any, of: Any) -> Any:
@@ -317,7 +285,6 @@ hypot: Function = row(
         "x": ("x y", lambda g, out, x, y: g * hypot_slope(x, y)),
         "y": ("x y", lambda g, out, x, y: g * hypot_slope(x, y, of=1)),
     },
-    samples=((3.0, 4.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, -4.0])),
     kinks=(NORM_AT_ZERO,),
     formula=lambda x, y: (x**2.0 + y**2.0) ** 0.5,
     doc="The distance sqrt(x**2 + y**2), without overflow on the way.",
@@ -368,20 +335,24 @@ ceil: Function = _to_whole("ceil", "The smallest whole number not below x.", -1)
 trunc: Function = _to_whole("trunc", "x without its fractional part.", -1)
 
 
-rounded: Function = row(
-    "round",
+@by_array(
+    row,
     "x; digits=0",
+    name="round",
     scalar=lambda x, digits: float(round(x, digits)),
-    array=lambda x, digits: np.round(x, digits),
     rules={"x": ("", flat)},
     prepare=lambda x, digits: {"digits": small("round", "digits", digits)},
-    samples=((1.3,), ([-1.3, 2.6],), (123.4, {"digits": -1})),
     kinks=(JUMPS,),
     lower=lambda x, digits: None if digits else x.intrinsic("rint"),  # Python rounds the decimal text
-    doc="x rounded to so many decimal places; halves go to the even number.",
-    derivative="0, also where it jumps",
-    example="round([0.5, 1.5, 2.7]) == [0, 2, 3]",
 )
+def rounded(x: Any, digits: int) -> Any:
+    """x rounded to so many decimal places; halves go to the even number.
+
+    derivative: 0, also where it jumps
+    example: round([0.5, 1.5, 2.7]) == [0, 2, 3]
+    """
+    return np.round(x, digits)
+
 
 fmod: Function = division(
     "fmod",
@@ -390,14 +361,7 @@ fmod: Function = division(
     scalar=math.fmod,
     array=numpy_function("fmod"),
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * OPS["stop"].call(trunc(x / y)))},
-    kinks=(
-        Kink(
-            "fmod(x, y), also where it jumps",
-            "",
-            "wrt x 1; wrt y -trunc(x/y)",
-            "grad(fmod, (0, 1))(-7, 3) == (1, 2)",
-        ),
-    ),
+    kinks=(Kink("fmod(x, y), also where it jumps", "", "wrt x 1; wrt y -trunc(x/y)"),),
     doc="The remainder of x / y with the sign of x (x % y has the sign of y).",
     derivative="wrt x: 1; wrt y: -trunc(x/y)",
     example="fmod(-7, 3) == -1",

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from agrad.engine.core.dispatch import by_rule, in_family
-from agrad.engine.core.op import Domain, Function
+from agrad.engine.core.op import Function
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
 from agrad.engine.ops.scalar.special import (
@@ -42,7 +42,7 @@ _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 # Of the normal distribution
 
 
-@by_rule(special, "out", domain=Domain("between 0 and 1", "ndtri(0.001)", "ndtri(1.001)"))
+@by_rule(special, "out", domain="between 0 and 1")
 def ndtri(g: Any, out: Any, x: Any) -> Any:
     """The number that a standard normal number is below with probability x: the inverse of ndtr.
 
@@ -52,12 +52,7 @@ def ndtri(g: Any, out: Any, x: Any) -> Any:
     return g * (_ROOT_TWO_PI * exp(0.5 * (out * out)))
 
 
-@by_rule(
-    special,
-    "out",
-    samples=((0.5,), ([0.3, 1.8],)),
-    domain=Domain("between 0 and 2", "erfcinv(0.001)", "erfcinv(2.001)"),
-)
+@by_rule(special, "out", domain="between 0 and 2")
 def erfcinv(g: Any, out: Any, x: Any) -> Any:
     """The number whose erfc is x; inf at 0, -inf at 2.
 
@@ -104,7 +99,6 @@ hazard_derivative: Function = row(
     "x; n",
     **on_both(_hazard_derivative),
     rules={"x": ("x", lambda g, out, x, n: g * hazard_derivative(x, n + 1))},
-    samples=((-2.5, {"n": 2}), ([-0.7, 3.2, -20.0], {"n": 3})),
     doc="The n-th derivative of normal_hazard.",
 )
 
@@ -138,7 +132,7 @@ def log_ndtr(g: Any, out: Any, x: Any) -> Any:
 # Odds and entropies
 
 
-@by_rule(special, "x", domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"))
+@by_rule(special, "x", domain="between 0 and 1")
 def logit(g: Any, out: Any, x: Any) -> Any:
     """log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.
 
@@ -148,7 +142,7 @@ def logit(g: Any, out: Any, x: Any) -> Any:
     return g * inverse_of_positive(x * (1.0 - x))
 
 
-@by_rule(special, "x", samples=((0.5,), ([0.3, 2.0],)))
+@by_rule(special, "x")
 def entr(g: Any, out: Any, x: Any) -> Any:
     """-x*log(x): 0 at 0, -inf below.
 
@@ -254,7 +248,6 @@ gamma_slope: Function = row(
         "a": ("a x", lambda g, out, a, x, k: g * gamma_slope(a, x, k=k + 1)),
         "x": ("a x", _gamma_slope_by_x),
     },
-    samples=((1.5, 2.0, {"k": 1}), ([0.7, 3.2], [2.0, 2.5], {"k": 2}), (0.1, 2.0, {"k": 1})),
     doc="The k-th derivative of gammainc by its shape.",
 )
 
@@ -283,7 +276,7 @@ def _gamma_share(name: str, sign: Function, **words: Any) -> Function:
             "a": ("a x", lambda g, out, a, x: sign(g) * gamma_slope(a, x, k=1)),
             "x": ("a x", lambda g, out, a, x: sign(g) * _gamma_density(a, x)),
         },
-        domain=Domain("a > 0 and x >= 0", f"{name}(1, 0)", f"{name}(1, -1)"),
+        domain="a > 0 and x >= 0",
         **words,
     )
 
@@ -419,7 +412,6 @@ betainc_slope: Function = row(
         "b": ("a b x", lambda g, out, a, b, x, j, k: g * betainc_slope(a, b, x, j=j, k=k + 1)),
         "x": ("a b x", _betainc_slope_by_x),
     },
-    samples=((1.5, 2.0, 0.4, {"j": 1, "k": 0}), ([0.7, 3.2], 2.0, [0.2, 0.8], {"j": 1, "k": 1})),
     doc="The j-th derivative of betainc by its first shape, and the k-th by its second.",
 )
 
@@ -431,8 +423,7 @@ betainc: Function = row(
         "b": ("a b x", lambda g, out, a, b, x: g * betainc_slope(a, b, x, j=0, k=1)),
         "x": ("a b x", lambda g, out, a, b, x: g * _beta_density(a, b, x)),
     },
-    samples=((1.5, 2.0, 0.4), ([1.0, 2.0], 3.5, 0.3), ([[0.5], [2.0]], [3.0, 0.5], 0.7)),
-    domain=Domain("a > 0, b > 0 and x between 0 and 1", "betainc(1, 2, 0.001)", "betainc(1, 2, 1.001)"),
+    domain="a > 0, b > 0 and x between 0 and 1",
     doc="The regularised incomplete beta function: the probability that a beta number of shapes a and b is below x.",
     derivative="wrt x: the beta density; wrt a and b: integrals, computed by quadrature",
     example="betainc(1, 2, 0.5) ~= 0.75",

@@ -33,7 +33,7 @@ def step(x: Any) -> Any:
     return np.heaviside(x, 0.0)
 
 
-@composed(samples=((0.5, -2.0), ([-1.3, 2.1], [0.7, -1.0]), ([[1.0], [-2.0]], [3.0, -0.5])))
+@composed()
 def copysign(x: Any, y: Any, /) -> Any:
     """The size of x with the sign of y, where 0 and -0 differ.
 
@@ -43,10 +43,7 @@ def copysign(x: Any, y: Any, /) -> Any:
     return mul(absolute(x), sign_bit(y))
 
 
-@composed(
-    samples=((0.5, 2.0), ([-1.3, 2.1, 0.7], 0.5)),
-    kinks=(Kink("heaviside at 0", "y", "0; wrt y 1", "grad(heaviside, (0, 1))(0, 0.5) == (0, 1)"),),
-)
+@composed(kinks=(Kink("heaviside at 0", "y", "0; wrt y 1"),))
 def heaviside(x: Any, y: Any, /) -> Any:
     """0 for a negative x, y at 0, 1 for a positive x.
 

@@ -12,6 +12,7 @@ from random_programs import matrix_function, on_numbers
 from refused import refuses
 from replays import same_bits
 from rows import each
+from samples import samples_of
 
 import agrad.engine as ag
 from agrad.engine.compile.python_backend import Compiled
@@ -56,7 +57,7 @@ def total(results):
 def at_samples(name):
     """A function at its samples: what it gives of its operands that are no texts, and those."""
     entry, together = ag.FUNCTIONS[name], name in ("concat", "stack")
-    for sample in entry.samples:
+    for sample in samples_of(entry):
         attrs = sample[-1] if isinstance(sample[-1], dict) else {}
         operands = sample[: len(sample) - bool(attrs)]
         texts = [x for x in operands if isinstance(x, str)]

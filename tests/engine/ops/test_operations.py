@@ -1,16 +1,17 @@
 """The table of operations is complete: every function of the language is there, with all that help and tests read."""
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 from rows import each
-from samples import scipy_or_skipped
+from samples import TABLE, samples_of, scipy_or_skipped
 
 import agrad.engine as ag
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import OPS, Op
 
 LANGUAGE = dict(line.split(": ") for line in Path(__file__).with_name("families.txt").read_text("utf-8").splitlines())
 NEEDS_FILE = {"load_csv", "load_npy"}
@@ -29,13 +30,17 @@ def test_every_function_of_the_language_is_there(name):
 def test_every_row_has_its_words_and_samples(op):
     assert op.doc.endswith(".")
     assert op.derivative or op.family == "internal"
-    assert op.samples or op.name in NEEDS_GRAPH
+    assert samples_of(op) or op.name in NEEDS_GRAPH
     assert op.family in {*FAMILIES, "internal"}
+
+
+def test_samples_are_of_what_is_there():
+    assert {name.removesuffix(".row") for name in TABLE} <= {*OPS, *ag.FUNCTIONS}
 
 
 def test_without_docstrings_all_is_there_but_the_words():
     code = "from agrad.engine.core.op import FUNCTIONS, OPS; import agrad.engine.ops; rows = (*OPS.items(), *FUNCTIONS.items()); "
-    code += "print([(name, e.signature.text, e.total, e.pure, e.samples, e.kinks != (), e.domain is None) for name, e in rows]); "
+    code += "print([(name, e.signature.text, e.total, e.pure, e.kinks != (), not e.domain) for name, e in rows]); "
     code += "print([(name, FUNCTIONS[name].family) for name in FUNCTIONS])"
     whole, bare = (
         subprocess.check_output([sys.executable, *way, "-c", code], text=True) for way in ((), ("-OO", "-B"))
@@ -94,9 +99,9 @@ def test_a_function_of_one_value_is_also_a_method(name):
         assert callable(getattr(ag.tensor(1.0), name))
 
 
-@each("op", [op for op in OPS.values() if op.samples])
+@each("op", [op for op in OPS.values() if samples_of(op)])
 def test_tensors_and_plain_values_agree_and_nothing_is_shared(op):
-    for sample in op.samples:
+    for sample in samples_of(op):
         operands, attrs = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, {})
         plain = [x if isinstance(x, float) else np.array(x, dtype=float) for x in operands]
         leaves = [ag.tensor(x, requires_grad=True) for x in operands]
@@ -110,6 +115,21 @@ def test_tensors_and_plain_values_agree_and_nothing_is_shared(op):
             assert not np.shares_memory(np.asarray(x.value), np.asarray(two.value))
 
 
+STUBS = re.findall(
+    r"^def (\w+)\(.*\) -> (.*):$", Path(ag.__file__).with_name("functions.pyi").read_text("utf-8"), re.MULTILINE
+)
+
+
+@each("name, told", [(name, told) for name, told in STUBS if told != "Any" and samples_of(ag.FUNCTIONS[name])])
+def test_the_stubs_say_which_functions_give_several_results(name, told):
+    entry, (*operands, last) = ag.FUNCTIONS[name], samples_of(ag.FUNCTIONS[name])[0]
+    attrs, operands = (last, operands) if isinstance(last, dict) else ({}, [*operands, last])
+    xs = [x if isinstance(x, str) else ag.tensor(x) for x in operands]
+    with scipy_or_skipped():
+        found = entry.call(xs, **attrs) if entry.signature.variadic else entry.call(*xs, **attrs)
+    assert isinstance(found, tuple) == (told == "tuple[Tensor, ...]")
+
+
 SCALARS_ONLY = Path(__file__).with_name("scalars_only.txt").read_text()
 MAKE_ARRAYS = "expand reshape flatten polar"
 NEED_SCIPY = "bessel_iv bessel_jv bessel_kv bessel_yv betainc_slope betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard hazard_derivative hazard_slope y0 y1"
@@ -118,6 +138,12 @@ NEED_SCIPY += " erfinv digamma comb perm beta beta_slope beta_mixed lbeta bessel
 
 
 def test_a_calculation_on_scalars_does_not_load_numpy():
-    code = SCALARS_ONLY.replace("{}", f"{MAKE_ARRAYS} {NEED_SCIPY}")
+    found = {
+        entry.name + ".row" * isinstance(entry, Op): [
+            one for one in samples_of(entry) if {*map(type, one)} <= {float, dict}
+        ]
+        for entry in (*OPS.values(), *ag.FUNCTIONS.values())
+    }
+    code = SCALARS_ONLY.replace("{}", f"{MAKE_ARRAYS} {NEED_SCIPY}").replace("SAMPLES", repr(found))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr == ""

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 from rows import each
-from samples import scipy_or_skipped
+from samples import samples_of, scipy_or_skipped
 
 from agrad.engine.core.dispatch import compute, prepared
 from agrad.engine.core.op import OPS
@@ -52,7 +52,7 @@ def taken(op, operands, attrs, powers):
 
 
 def cases(op):
-    for sample in op.samples:
+    for sample in samples_of(op):
         operands, given = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, {})
         values = tuple([x if isinstance(x, float) else np.array(x, dtype=float) for x in operands])
         attrs = prepared(op, values, {**op.signature.attributes, **given})
@@ -64,7 +64,7 @@ def cases(op):
             yield values, attrs, powers
 
 
-ROWS = [op for op in OPS.values() if op.samples and op.name not in ("gcd", "lcm")]  # which take whole numbers alone
+ROWS = [op for op in OPS.values() if samples_of(op) and op.name not in ("gcd", "lcm")]  # which take whole numbers alone
 
 
 @each("op", ROWS)

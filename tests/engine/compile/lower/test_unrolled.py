@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rows import by_name, each
+from samples import samples_of
 from transcript import sections
 
 import agrad.engine as ag
@@ -43,7 +44,7 @@ def test_there_are_many():
 @each("name", ROWS)
 def test_it_gives_the_value_of_each_sample(name):
     op = OPS[name]
-    for sample in op.samples:
+    for sample in samples_of(op):
         attrs = sample[-1] if isinstance(sample[-1], dict) else {}
         operands = sample[: len(sample) - bool(attrs)]
         arrays = [x if isinstance(x, float) else np.asarray(x, dtype=float) for x in operands]
