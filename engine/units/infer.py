@@ -15,7 +15,9 @@ from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any, ClassVar, NamedTuple
 
-from agrad.engine.core.graph import Node, by_seq
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.graph import Node, Units, by_seq
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label
 from agrad.engine.units.rules import rule_of
@@ -326,16 +328,17 @@ class Function:
     A function that is called within another one adds its equations to those of that. Raises AgradError of kind `unit`.
     """
 
+    y: Any  # the result, with its graph
     result: Quantity
 
     def __init__(self, *given: Any) -> None:
         self.work = Inference.current(is_apart=True)
-        self.arguments = [self._common(x) if isinstance(x, list) else self.work.quantity(x) for x in given]
+        self.arguments = [self._common(x) if isinstance(x, list) else self.work.quantity(operand(x)) for x in given]
 
     def _common(self, values: Sequence[Any]) -> Quantity:
         found = self.work.unknown()
         for value in values:
-            other = self.work.quantity(value)
+            other = self.work.quantity(operand(value))
             self.agree(found, other, "{} and {} are no places of one variable")
             found = next((one for one in other.apart if one.shown is not None), found) if found.shown is None else found
         return found
@@ -355,12 +358,21 @@ class Function:
         finally:
             Inference.open.pop()
 
-    def infer(self, y: Any) -> None:
-        """Infer what a call has given."""
-        self.result = self.work.quantity(y)
+    def inferred(self, y: Any) -> Any:
+        """What a call has given, without the unit that is inferred of it."""
+        self.y, self.result = y, self.work.quantity(y)
+        return bare(y)
+
+    def argument(self, x: Any, place: int = 0) -> Any:
+        """What is like an argument, with the unit of that, such as a place at which the result is zero."""
+        return self.of(x, self.arguments[place])
+
+    def value(self, y: Any, power: int = 0) -> Any:
+        """What is like the result, times a power of the first argument: 1 for an integral."""
+        return self.of(y, self.times(self.result, power) if power else self.work.quantity(y))
 
     def of(self, value: Any, found: Quantity) -> Any:
-        """A value of which this was inferred, such as an argument at which the result is zero."""
+        """A value of which this was inferred."""
         has_unit = any(map(self.work.solid, found.apart))
         if not has_unit and not (isinstance(value, Tensor) and value.node.recorded):
             return value
@@ -378,6 +390,15 @@ class Function:
             for y in one.apart
         ]
         return apart[0] if not one.entries else one._replace(entries=tuple(apart))
+
+
+def bare(x: Any) -> Any:
+    """Numbers in SI units without these, with their graph: for a solver, which gives its results the units."""
+    if not Units.exist or not isinstance(x, Tensor):
+        return x
+    copy = OPS["clone"].call(x)
+    copy.node.unit = ONE
+    return copy
 
 
 # What only chooses, moves or averages entries: where all of these are moved by a number, so is the result.

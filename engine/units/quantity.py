@@ -14,7 +14,7 @@ from agrad.engine.core.graph import Guard, Node, Units, alive, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label, Note
-from agrad.engine.units.infer import Inference, Quantity, behind
+from agrad.engine.units.infer import Inference, Quantity, bare, behind
 from agrad.engine.units.unit import ONE, Unit, find, named, names, quotient, read, si
 from agrad.engine.values import Value, format_number, np, shape_of
 
@@ -53,15 +53,6 @@ def of_unit(value: Any, unit: Unit | None) -> Tensor:
     Units.exist = True
     made.node.recorded, made.node.unit = True, unit
     return made
-
-
-def bare(x: Any) -> Any:
-    """Numbers in SI units without these, with their graph: for a solver, which gives its results the units."""
-    if not Units.exist or not isinstance(x, Tensor):
-        return x
-    copy = OPS["clone"].call(x)
-    copy.node.unit = ONE
-    return copy
 
 
 def like(number: Value, other: Tensor) -> Tensor:

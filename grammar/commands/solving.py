@@ -202,7 +202,7 @@ def _descend(session: Session, call: Call) -> None:
             raise AgradError("leaf", message, fixes=[fix if all(behind) else _made_leaf(name)])
     measured = sources(loss, leaves)
     program = settled(word, extract([loss], [*leaves, *measured]))
-    given = [*map(units.quantity.bare, measured)]
+    given = [*map(units.infer.bare, measured)]
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))
 
     def function(*xs: Any) -> Any:
