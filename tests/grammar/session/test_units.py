@@ -1,6 +1,7 @@
 """Units at a prompt: what is shown, what is refused, and that a statement which is refused has changed nothing."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from sessions import said
 from agrad.engine import units
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.units.unit import quotient, read
 from agrad.grammar.commands.gradients import claimed_value
 from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session
@@ -86,6 +88,14 @@ def test_a_distribution_behind_a_unit_is_saved(text):
     session.record.on = True
     session.run(text)
     assert text in script(session.record.entries, ".")[0]
+
+
+def test_whatever_is_printed_as_a_unit_can_be_typed_behind_a_number():
+    every = "km/h", "J", "1/s", "1/(m·s)", "kg·m²", "m^(1/3)", "J/(kg·K)", "°C", "N m", "J/(km/h)", "rad", "min", "in"
+    found = {quotient(read(a), read(b), n).text for a, b in product(every, repeat=2) for n in (1, 2)} - {""}
+    assert len(found) > 250
+    assert [text for text in found if run(f"5 {text}") != [f"5 {text}"]] == []
+    assert [text for text in found if run(f"x = 5 {text}; [2*x, 3*x] to {text}")[0] != f"[10, 15] {text}"] == []
 
 
 def test_there_are_60_errors():
