@@ -32,7 +32,7 @@ common, fitting, keep, note_gradients, plain_number, plain_only, unit_of, with_u
 class Unmeasured:
     """What `infer.Function` is where nothing has a unit: it leaves functions and values as they are."""
 
-    arguments, given = (), nullcontext
+    arguments, given, units = (), nullcontext, (None, None)
     argument = value = inferred = staticmethod(lambda x, *_: x)
 
 

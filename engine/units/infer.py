@@ -23,6 +23,7 @@ from agrad.engine.errors import AgradError, Hint, Instead, Label
 from agrad.engine.units.rules import rule_of
 from agrad.engine.units.unit import NAMED, ONE, Powers, Unit, find, named, of_entries, read, si, spelled, times
 from agrad.engine.values import Value, np, shape_of
+from agrad.lazy import pattern
 
 _NONE: Powers = {}
 
@@ -317,7 +318,13 @@ class Inference:
                 typed = tuple(f"{_text(node, at)} {one.text}" for one in units)
                 fixes += [Hint(one) for one in typed]
                 facts = Instead(_text(node, at), typed)
+        whole = node.origin.text if node.origin is not None and node.op.name == "sub" else ""
+        if raised := _RAISED.fullmatch(whole):  # `5 m s-1`
+            fixes, facts = [], Instead(whole, (f"{raised[1]}^{raised[2]}",))
         return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))
+
+
+_RAISED = pattern(r"([^/]*\d[^/]*[^\W\d_])(-\d)")
 
 
 class Function:
@@ -362,6 +369,15 @@ class Function:
         """What a call has given, without the unit that is inferred of it."""
         self.y, self.result = y, self.work.quantity(y)
         return bare(y)
+
+    @property
+    def units(self) -> tuple[Unit, Unit]:
+        """Those in which the arguments, and the result, are told of."""
+        every = [
+            [x.shown or si(self.work.solid(x)) for one in some for x in one.apart]
+            for some in (self.arguments, [self.result])
+        ]
+        return of_entries(every[0]), of_entries(every[1])
 
     def argument(self, x: Any, place: int = 0) -> Any:
         """What is like an argument, with the unit of that, such as a place at which the result is zero."""

@@ -245,7 +245,7 @@ def of_header(header: str) -> tuple[str, Unit | None]:
     try:
         return (found[1], read(found[2] or found[3])) if found else (header, None)
     except AgradError as error:
-        if "more than one unit" in error.message:
+        if "has no one size" in error.message:
             raise
         return header, None
 
@@ -308,7 +308,7 @@ def _one(name: str) -> Unit:
     if found is None:
         if name in AMBIGUOUS:
             choices = AMBIGUOUS[name].split()
-            message = f"`{name}` is more than one unit: {', '.join(choices[:-1])} or {choices[-1]}"
+            message = f"`{name}` has no one size, as {', '.join(choices[:-1])} and {choices[-1]} have"
             fixes = [Hint(choice) for choice in choices]
             raise AgradError("unit", message, fixes=fixes, facts=Instead(name, tuple(choices)))
         close = near(name)

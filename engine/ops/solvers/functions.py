@@ -75,6 +75,7 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     known = units.function(*x0 if is_of_entries else [[*x0] if is_bracket else x0])
     body, same, _ = solvers.function.function_of(what, f, shapes, start, shape, known=known)
     problem = solvers.implicit.Problem(body, start, what, ends)
+    problem.units = known.units
     found = reshape(solved(same, problem=problem), shape)
     every = [known.argument(x, place) for place, x in enumerate(found if is_of_entries else [found])]
     return every if is_of_entries else every[0], problem
@@ -88,7 +89,8 @@ def zeros_of(f: Any, ends: Sequence[Any] = ()) -> tuple[list[Any], Any]:
     known = units.function([*ends])
     ends = sorted(number_of("solve", "an end", end, True) for end in ends)
     body, same = _between("solve", f, ends, known)
-    found = solvers.zeros.zeros_of(body, _plain(same)[0], ends)
+    unit = known.units[0] if ends else None
+    found = solvers.zeros.zeros_of(body, _plain(same)[0], ends, unit)
     problems = [solvers.zeros.Root(body, *zero, tuple(ends)) for zero in zip(found.places, found.repeated, strict=True)]
     places = [reshape(solved(same, problem=problem), ()) for problem in problems]
     return [*map(known.argument, places)], found
@@ -122,7 +124,9 @@ def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
 
     (start, shape), known = _plain(axis), units.function(axis)
     body, same, _ = solvers.function.function_of("argmin", x, [shape], start, (), known=known)
-    return known.argument(reshape(solved(same, problem=solvers.implicit.Minimum(body, start)), shape))
+    problem = solvers.implicit.Minimum(body, start)
+    problem.units = known.units
+    return known.argument(reshape(solved(same, problem=problem), shape))
 
 
 # Integrals
