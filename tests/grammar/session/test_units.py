@@ -181,6 +181,20 @@ def test_a_name_that_is_a_unit_and_has_a_value_is_noted():
     assert shown == ["note: h has a value, and is the name of a unit: `3 h` is read as a product", "6"]
 
 
+@each("text, noted", [
+    ("m = 2; 5 N*m", "`5 N*m` is multiplied by m, which has a value"),
+    ("h = 2 s; 3 kW*h", "`3 kW*h` is multiplied by h, which has a value"),
+    ("t = 2 s; 20 m/s*t", ""),
+    ("m = 2 kg; 5 N·m", ""),
+    ("s = 2; 3 J*s^2", "`3 J*s` is multiplied by s, which has a value"),
+])  # fmt: skip
+def test_a_factor_that_may_be_meant_as_a_unit_is_noted(text, noted):
+    session, shown = Session(), []
+    for part in text.split("; "):
+        session.run(part, lambda result: shown.append(result.text(session.settings)))
+    assert [one.removeprefix("note: ").splitlines()[0] for one in shown if "multiplied" in one] == [noted] * bool(noted)
+
+
 def test_a_budget_has_the_unit_of_each_number():
     (text,) = run("L = 2.00(1) m; T = 2.84(2) s; g = 4*pi^2*L/T^2; budget g")
     rows = [line.split("  ") for line in text.splitlines()]
