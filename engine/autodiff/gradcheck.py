@@ -258,7 +258,7 @@ def _number(y: Any) -> Tensor | float:
     """The result of f, which must be one number."""
     if isinstance(y, Tensor):
         if y.size == 1:
-            return units.quantity.bare(y) if units.quantity.unit_of(y) is not None else y
+            return units.infer.bare(y) if units.quantity.unit_of(y) is not None else y
         shape = format_shape(y.shape)
         raise AgradError(
             "shape",

@@ -553,7 +553,7 @@ def together(values: Sequence[Any]) -> tuple[Tensor, Array, Array]:
 def _matrix_of(name: str, of_readings: str, x: Any, others: Any) -> Tensor:
     values = [x, *(others if isinstance(others, tuple) else [others])]
     unit = units.common(values, f"{name} takes values of one unit, not {{}} and {{}}") if name == "covariance" else None
-    _, u, matrix = together([units.quantity.bare(x) if units.unit_of(x) is not None else x for x in values])
+    _, u, matrix = together([units.infer.bare(x) if units.unit_of(x) is not None else x for x in values])
     if not np.any(u):
         fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value"), Hint(f"{of_readings}(x, y)   is of readings")]
         raise AgradError("type", f"{name} is of uncertain values, and none of these is", fixes=fixes)

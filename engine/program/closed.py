@@ -31,13 +31,11 @@ def closed_over(
     names: Sequence[str],
     elsewhere: str = "at another point",
     is_deep: bool = False,
-    has_units: bool = False,
 ) -> tuple[Program, list[Tensor], Array]:
     """The program of a function of its arguments and of the entries of what it uses, what it uses, and these entries.
 
     It is called once, on placeholders for some values. `what` is the name of the operation that calls it.
     `is_deep`: numbers that were computed from others by simple operations are computed anew inside.
-    `has_units`: these are inferred by the caller.
 
     Raises AgradError where the function changes something, draws random numbers, or does something that depends on
     the value of an argument.
@@ -51,8 +49,7 @@ def closed_over(
             y = f(*xs)
             _check_effects(what, elsewhere, log)
         same = _from_outside(y, {x.node for x in xs}, began, is_deep)
-        if not has_units:
-            units.plain_only([y], what)
+        units.plain_only([y], what)
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
         example = joined([vector_of(flat(x)) for x in same]) if same else np.zeros(0)
         given = entered(example)

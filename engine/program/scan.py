@@ -12,7 +12,6 @@ and keeps only the states; the rest of an iteration is computed again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import cached_property
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -216,29 +215,26 @@ def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> 
     result: list[Parts] = []
 
     given_rows = [x if len(shape_of(x)) > 1 else [x] for x in data.leaves]
-    known = units.infer.Function(*first.leaves, *given_rows) if Units.exist else None
+    known = units.function(*first.leaves, *given_rows)
 
     def called(state: Tensor, row: Tensor) -> Tensor:
         given = first.unpacked(state), data.unpacked(row)
-        with known.given([*leaves_of(given)]) if known is not None else nullcontext():
+        with known.given([*leaves_of(given)]):
             both = _new_state(f(*given), first)
-        if known is not None:
-            for before, x in zip(known.arguments, both[0].leaves, strict=False):
-                known.agree(before, known.work.quantity(x), "scan: the state is {}, and the new state {}")
+        for before, x in zip(known.arguments, both[0].leaves, strict=False):
+            known.agree(before, known.work.quantity(x), "scan: the state is {}, and the new state {}")
         result.append(both[1])
-        made = joined([one.packed() for one in both])
+        made = units.infer.bare(joined([one.packed() for one in both]))
         return made if isinstance(made, Tensor) else tensor(made)
 
-    has_units = known is not None
-    closed = closed_over("scan", called, examples, ("state", "row"), "in another iteration", has_units=has_units)
-    program, same, example = closed
+    program, same, example = closed_over("scan", called, examples, ("state", "row"), "in another iteration")
     sizes = Sizes(first.size, data.size, len(example), result[0].size, 0)
     body = Body(settled("scan", program), sizes, (examples[0], examples[1], example))
-    x = joined([units.quantity.bare(one) for one in (first.packed(), data.packed(), *map(flat, same))])
+    x = joined([units.infer.bare(one) for one in (first.packed(), data.packed(), *map(flat, same))])
     found = OPS["scanned"].call(x, body=body, count=turns)
     table = FUNCTIONS["reshape"].call(found[: turns * body.width], (turns, body.width))
     both = first.unpacked(table[turns - 1, : first.size]), result[0].unpacked(table[:, first.size :], turns)
-    if known is None:
+    if not Units.exist:
         return both
     every = [*known.arguments[: len(first.leaves)], *map(known.work.quantity, result[0].leaves)]
     measured: tuple[Any, Any] = filled(both, map(known.of, leaves_of(both), every))

@@ -94,11 +94,10 @@ def traced(
     wrt: Sequence[int] | None = None,
     names: Sequence[str] = (),
     reads: list[tuple[Node, Any]] | None = None,
-    has_units: bool = False,
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """The results of a function on placeholders for some values, and these placeholders, within the recording.
 
-    `reads` is told what values were taken as plain data, and where. `has_units`: these are inferred by the caller.
+    `reads` is told what values were taken as plain data, and where.
     """
     tracing = current().tracing
     # The program of this function may hold any argument of a function that is being traced around it.
@@ -120,23 +119,22 @@ def traced(
                 raise AgradError("type", f"a function whose result is {describe(one)}, not a number or an array")
         for x in xs:
             check_unwritten(x.node)
-        if not has_units:
-            units.plain_only([*examples, *results], "what is compiled or solved")
+        units.plain_only([*examples, *results], "what is compiled or solved")
         yield [one if isinstance(one, Tensor) else tensor(one) for one in results], xs
 
 
-def infer_units(known: Any, f: Callable[..., Any], examples: Sequence[Any], names: Sequence[str]) -> Tensor:
-    """The value of a function on placeholders, from which `known`, the units of it, and of what it decided, follow."""
+def infer_units(known: Any, f: Callable[..., Any], examples: Sequence[Any], names: Sequence[str]) -> None:
+    """Call a function on placeholders, from which `known`, the units of it, and of what it decided, follow."""
 
     def called(*xs: Any) -> Any:
         with known.given(xs):
             value = f(*xs)
-        known.infer(value)
+        number = known.inferred(value)
         known.work.of(units.quantity.conditions(current().guard))
-        return value
+        return number
 
-    with traced(called, examples, names=names, has_units=True) as (results, _):
-        return results[0]
+    with traced(called, examples, names=names):
+        pass
 
 
 def recording() -> scope:

@@ -8,6 +8,7 @@ those of `quantity` for all who need not know whether there is any unit: if not,
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -26,6 +27,18 @@ def _where_any(name: str) -> Callable[..., Any]:
 common, fitting, keep, note_gradients, plain_number, plain_only, unit_of, with_unit = map(
     _where_any, "common fitting keep note_gradients plain_number plain_only unit_of with_unit".split()
 )
+
+
+class Unmeasured:
+    """What `infer.Function` is where nothing has a unit: it leaves functions and values as they are."""
+
+    arguments, given, units = (), nullcontext, (None, None)
+    argument = value = inferred = staticmethod(lambda x, *_: x)
+
+
+def function(*given: Any) -> Any:
+    """The units of the arguments of a function, and of its result: an `infer.Function`, if there are any units."""
+    return __getattr__("infer").Function(*given) if Units.exist else Unmeasured
 
 
 def asker() -> Callable[..., Any]:

@@ -15,12 +15,15 @@ from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any, ClassVar, NamedTuple
 
-from agrad.engine.core.graph import Node, by_seq
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.graph import Node, Units, by_seq
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label
 from agrad.engine.units.rules import rule_of
 from agrad.engine.units.unit import NAMED, ONE, Powers, Unit, find, named, of_entries, read, si, spelled, times
 from agrad.engine.values import Value, np, shape_of
+from agrad.lazy import pattern
 
 _NONE: Powers = {}
 
@@ -315,7 +318,13 @@ class Inference:
                 typed = tuple(f"{_text(node, at)} {one.text}" for one in units)
                 fixes += [Hint(one) for one in typed]
                 facts = Instead(_text(node, at), typed)
+        whole = node.origin.text if node.origin is not None and node.op.name == "sub" else ""
+        if raised := _RAISED.fullmatch(whole):  # `5 m s-1`
+            fixes, facts = [], Instead(whole, (f"{raised[1]}^{raised[2]}",))
         return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))
+
+
+_RAISED = pattern(r"([^/]*\d[^/]*[^\W\d_])(-\d)")
 
 
 class Function:
@@ -326,16 +335,17 @@ class Function:
     A function that is called within another one adds its equations to those of that. Raises AgradError of kind `unit`.
     """
 
+    y: Any  # the result, with its graph
     result: Quantity
 
     def __init__(self, *given: Any) -> None:
         self.work = Inference.current(is_apart=True)
-        self.arguments = [self._common(x) if isinstance(x, list) else self.work.quantity(x) for x in given]
+        self.arguments = [self._common(x) if isinstance(x, list) else self.work.quantity(operand(x)) for x in given]
 
     def _common(self, values: Sequence[Any]) -> Quantity:
         found = self.work.unknown()
         for value in values:
-            other = self.work.quantity(value)
+            other = self.work.quantity(operand(value))
             self.agree(found, other, "{} and {} are no places of one variable")
             found = next((one for one in other.apart if one.shown is not None), found) if found.shown is None else found
         return found
@@ -355,12 +365,30 @@ class Function:
         finally:
             Inference.open.pop()
 
-    def infer(self, y: Any) -> None:
-        """Infer what a call has given."""
-        self.result = self.work.quantity(y)
+    def inferred(self, y: Any) -> Any:
+        """What a call has given, without the unit that is inferred of it."""
+        self.y, self.result = y, self.work.quantity(y)
+        return bare(y)
+
+    @property
+    def units(self) -> tuple[Unit, Unit]:
+        """Those in which the arguments, and the result, are told of."""
+        every = [
+            [x.shown or si(self.work.solid(x)) for one in some for x in one.apart]
+            for some in (self.arguments, [self.result])
+        ]
+        return of_entries(every[0]), of_entries(every[1])
+
+    def argument(self, x: Any, place: int = 0) -> Any:
+        """What is like an argument, with the unit of that, such as a place at which the result is zero."""
+        return self.of(x, self.arguments[place])
+
+    def value(self, y: Any, power: int = 0) -> Any:
+        """What is like the result, times a power of the first argument: 1 for an integral."""
+        return self.of(y, self.times(self.result, power) if power else self.work.quantity(y))
 
     def of(self, value: Any, found: Quantity) -> Any:
-        """A value of which this was inferred, such as an argument at which the result is zero."""
+        """A value of which this was inferred."""
         has_unit = any(map(self.work.solid, found.apart))
         if not has_unit and not (isinstance(value, Tensor) and value.node.recorded):
             return value
@@ -378,6 +406,15 @@ class Function:
             for y in one.apart
         ]
         return apart[0] if not one.entries else one._replace(entries=tuple(apart))
+
+
+def bare(x: Any) -> Any:
+    """Numbers in SI units without these, with their graph: for a solver, which gives its results the units."""
+    if not Units.exist or not isinstance(x, Tensor):
+        return x
+    copy = OPS["clone"].call(x)
+    copy.node.unit = ONE
+    return copy
 
 
 # What only chooses, moves or averages entries: where all of these are moved by a number, so is the result.

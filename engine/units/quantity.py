@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
-from math import inf
+from math import inf, pi
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
@@ -14,13 +14,12 @@ from agrad.engine.core.graph import Guard, Node, Units, alive, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Instead, Label, Note
-from agrad.engine.units.infer import Inference, Quantity, behind
+from agrad.engine.units.infer import Inference, Quantity, bare, behind
 from agrad.engine.units.unit import ONE, Unit, find, named, names, quotient, read, si
 from agrad.engine.values import Value, format_number, np, shape_of
 
-_ANGLES = frozenset(
-    "rad radian deg degree ° arcmin arcminute arcsec arcsecond gon gradian rev turn revolution rpm".split()
-)
+_TURNS = frozenset("rev turn revolution rpm".split())
+_ANGLES = _TURNS | {*"rad radian deg degree ° arcmin arcminute arcsec arcsecond gon gradian".split()}
 
 
 def quantity(value: Any, unit: str) -> Tensor:
@@ -53,15 +52,6 @@ def of_unit(value: Any, unit: Unit | None) -> Tensor:
     Units.exist = True
     made.node.recorded, made.node.unit = True, unit
     return made
-
-
-def bare(x: Any) -> Any:
-    """Numbers in SI units without these, with their graph: for a solver, which gives its results the units."""
-    if not Units.exist or not isinstance(x, Tensor):
-        return x
-    copy = OPS["clone"].call(x)
-    copy.node.unit = ONE
-    return copy
 
 
 def like(number: Value, other: Tensor) -> Tensor:
@@ -208,6 +198,14 @@ def checked(nodes: Iterable[Node], kept: Iterable[Node]) -> None:
             raise AgradError("unit", message, labels=labels, fixes=fixes)
     Inference(is_apart=True).of(nodes)
     work.of(kept)
+    listener = current().listener
+    for node, found in [*work.known.items()] if listener is not None else ():
+        is_new = node.op is OPS["mul"] and node.unit is None
+        turns = [name for name in found.symbols if name in _TURNS] if is_new else []
+        if turns and listener is not None and any(type(x) is float and abs(x) in (pi, 2 * pi) for x in node.inputs):
+            message = f"{turns[0]} is of angles, of which a turn has 2*pi: {node.spell()} counts these twice"
+            labels = [Label(node.origin)] if node.origin is not None else []
+            listener(Note(message, labels=labels, fixes=[Hint("P/n   without 2*pi is a torque")]))
     for node in kept:
         if node.op is not None and node.unit is None and work.is_known(work.known[node]):
             node.unit = work.unit(node)

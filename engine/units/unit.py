@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -24,10 +24,8 @@ DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _WORD = r"°?[A-Za-z_µμΩ\u2126Åöℓ]+|°"
 # The power of a unit: `^2`, `**-1`, `^(1/3)`, `²`; not of thousands of digits, which Python does not read.
 POWER = r"(?:(?:\^|\*\*)(-?\d{1,99}(?![\w.])|\(-?\d{1,99}(?:/[1-9]\d{0,98})?\))|(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,99}))"
-_FACTOR, _JOINT = rf"(?:{_WORD})(?:{POWER})?", "[·*⋅ ]"
-_PRODUCT = rf"{_FACTOR}(?:{_JOINT}{_FACTOR})*"
-_WHOLE = pattern(rf"(?:1(?=/)|{_PRODUCT})(?:/(?:{_FACTOR}|\({_PRODUCT}\)))*")
-_PART = pattern(rf"/\(|[/)]|({_WORD}){POWER}?")
+_FACTOR = pattern(rf"({_WORD})(?![(\[]|[^\W⁰¹²³⁴⁵⁶⁷⁸⁹]){POWER}?")
+_END_OF_GROUP = pattern(rf"(\)){POWER}?")
 _MOST_BITS = 10_000  # of a power of a factor
 _NUMBER = pattern(r"(pi|\d[\d.]*(?:e-?\d+)?)(?:/(pi|\d[\d.]*)(?![\w.]))?\s*")
 
@@ -213,8 +211,7 @@ def _defined(name: str) -> Unit:
 
 def read(text: str) -> Unit:
     """The unit that a text says: `km/h`, `J/(kg·K)`, `N m`, `1/s`. Raises AgradError of kind `unit`."""
-    found = _WHOLE.match(text := text.strip())
-    end = found.end() if found else 0
+    end, factors = parsed(text := text.strip())
     if "/" in text[:end] and text[end : end + 1] in {*"·*⋅ "}:
         above, _, below = text.partition("/")
         fix = f"{above}/({below.replace(text[end], '·').replace('/', '·')})"
@@ -226,12 +223,14 @@ def read(text: str) -> Unit:
     if not end or end < len(text):
         is_open = text.count("(") > text.count(")")
         raise AgradError("unit", f"`{text}` is not a unit{': a bracket is open' * is_open}")
-    units = [(_one(one[1]), -power_of(one) if is_below else power_of(one)) for one, is_below in factors(text)]
+    units = [(_one(one[1]), power) for one, power in factors]
     if len(units) == 1 and units[0][1] == 1:
         return units[0][0]
     factor = in_range(text, (_raised(unit.factor, power) for unit, power in units))
     symbols = times(*[(unit.symbols, power) for unit, power in units])
-    return Unit(symbols, factor, times(*[(unit.dim, power) for unit, power in units]), None, spelled(symbols))
+    # Several lines and powers of brackets, as of `J/(km/h)²`, stay as they were typed.
+    typed = text if pattern(r"/\(.*/|/.*/\(|\).").search(text) else spelled(symbols)
+    return Unit(symbols, factor, times(*[(unit.dim, power) for unit, power in units]), None, typed)
 
 
 _HEADER = pattern(r"(.*\S)\s*(?:\((.+)\)|\[(.+)\])")
@@ -246,7 +245,7 @@ def of_header(header: str) -> tuple[str, Unit | None]:
     try:
         return (found[1], read(found[2] or found[3])) if found else (header, None)
     except AgradError as error:
-        if "more than one unit" in error.message:
+        if "has no one size" in error.message:
             raise
         return header, None
 
@@ -277,20 +276,31 @@ def in_range(text: str, factors: Iterable[Fraction]) -> Fraction:
     raise AgradError("unit", f"in SI units, {text} is beyond the range of float64")
 
 
-def factors(text: str) -> Iterator[tuple[re.Match[str], bool]]:
-    """The names in a unit, each as a match with its power, and whether it is below the line."""
-    is_below = is_group = False
-    for found in _PART.finditer(text):
-        if found[1]:
-            yield found, is_below
-            is_below = is_group
+def parsed(
+    text: str, at: int = 0, signs: str = "·*⋅ /", is_one: Callable[[re.Match[str]], bool] | None = None
+) -> tuple[int, list[tuple[re.Match[str], Fraction]]]:
+    """The place behind the unit that begins at a place, and the names in it, each as a match and with its power.
+
+    `is_one`: whether a match is a unit, and may stand there; without it, a product below a line ends the unit.
+    """
+    found, end, is_below = list[tuple[re.Match[str], Fraction]](), at, text.startswith("1/", at)
+    begin = at + 2 * is_below
+    while True:
+        if is_below and text.startswith("(", begin):
+            inner, group = parsed(text, begin + 1, is_one=is_one)
+            one = _END_OF_GROUP.match(text, inner) if group else None
         else:
-            is_below, is_group = found[0] != ")", found[0] == "/("
-
-
-def power_of(found: re.Match[str]) -> Fraction:
-    """The power in a match whose second and third groups are those of `POWER`; 1 for none."""
-    return Fraction((found[2] or "1").strip("()") if not found[3] else found[3].translate(DIGITS))
+            one = _FACTOR.match(text, begin)
+            group = [(one, Fraction(1))] if one is not None else []
+            one = one if one is None or is_one is None or is_one(one) else None
+        if one is None:
+            return end, found
+        power = Fraction((one[2] or "1").strip("()") if not one[3] else one[3].translate(DIGITS))
+        found += [(name, -power * own if is_below else power * own) for name, own in group]
+        end, sign = one.end(), text[one.end() : one.end() + 1]
+        if not sign or sign not in signs or (is_one is None and is_below and sign != "/"):
+            return end, found
+        begin, is_below = end + 1, sign == "/"
 
 
 def _one(name: str) -> Unit:
@@ -298,7 +308,7 @@ def _one(name: str) -> Unit:
     if found is None:
         if name in AMBIGUOUS:
             choices = AMBIGUOUS[name].split()
-            message = f"`{name}` is more than one unit: {', '.join(choices[:-1])} or {choices[-1]}"
+            message = f"`{name}` has no one size, as {', '.join(choices[:-1])} and {choices[-1]} have"
             fixes = [Hint(choice) for choice in choices]
             raise AgradError("unit", message, fixes=fixes, facts=Instead(name, tuple(choices)))
         close = near(name)

@@ -6,6 +6,7 @@ zero: what was measured in °C is in K, and a parameter only in °C if it begins
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.session.rowwise import Rowwise
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse_expression
 
 
@@ -125,8 +127,8 @@ def scales_of(
     same = [next((unit for unit in usual if unit.dim == dim), si(dim)) if dim else None for dim in dims]
     scales = Scales([one or other for one, other in zip(shown, same, strict=True)], units, known)
     for model in models if any(unit is not None and unit.zero for unit in shown) else ():
-        with traced(lambda *xs, f=model: f(*scales.entered(xs)), examples, names=[*starts], has_units=True) as (ys, _):
-            unit_of(ys[0])  # refuses sums of temperatures
+        with traced(lambda *xs, f=model: Scale().numbers(f(*scales.entered(xs))), examples, names=[*starts]):
+            pass  # sums of temperatures are refused
     return scales if scales.is_mixed else scales._replace(measured=units[:1] * len(units))
 
 
@@ -140,7 +142,17 @@ def required(known: Function, wanted: Quantity, given: Given) -> Quantity:
     unit = si(other).text
     labels = [Label(written.span)] + ([Label(beside.span, work.text(wanted))] if beside is not None else [])
     fix = given.changed(_in_unit(written, own, unit))
+    if own and not other and beside is not None and beside.span.source is written.span.source:
+        term = next(filter(None, map(_bare_term, ast.nodes(beside))), None)
+        fix = fix if term is None else corrected(term.span, f"{term.span.text} {si(own).text}")
     raise AgradError("unit", f"fit: {given.said} {named(own)}, not {named(other)}", labels=labels, fixes=[fix])
+
+
+def _bare_term(node: ast.Node) -> ast.Number | None:
+    """The number without a unit that names are added to, as in `a*x + 3`: 0 has any unit, and `exp(a*x)` none."""
+    sides = (node.left, node.right) if isinstance(node, ast.Binary) and node.op in ("+", "-") else ()
+    is_free = any(re.search(r"[^\W\d]", re.sub(r"\w+\([^()]*\)", "", one.span.text)) for one in sides)
+    return next((one for one in sides if isinstance(one, ast.Number) and one.value and is_free), None)
 
 
 def _in_unit(written: ast.Expr | ast.Command, own: Powers, unit: str) -> str:

@@ -29,6 +29,7 @@ from agrad.engine.ops.solvers.fitting import Data, Errors, is_linear, together
 from agrad.engine.ops.solvers.least_squares import Fit, Within, with_unit
 from agrad.engine.ops.solvers.losses import LOSSES, Loss
 from agrad.engine.ops.tables import Table
+from agrad.engine.units.infer import bare
 from agrad.engine.units.quantity import in_unit, of_unit, over_unit, scaled, unit_of
 from agrad.engine.units.unit import Unit
 from agrad.engine.values import Array, coerce, format_number, np, shape_of, size_of
@@ -273,7 +274,7 @@ def _data(
         def model(*xs: Any) -> Any:
             own = asked.every(scales.entered(_joined(xs[:size], shapes)))
             moved = {name: scales.alike(x, part.used[name]) for name, x in zip(columns, xs[size:], strict=True)}
-            return scaled(as_array(part.model(*own, **part.used | moved)), unit)
+            return bare(scaled(as_array(part.model(*own, **part.used | moved)), unit))
 
         return model
 

@@ -11,7 +11,7 @@ from typing import Any
 from agrad.engine import units
 from agrad.engine.autodiff.uncertainty import follow, sources
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.graph import collect
+from agrad.engine.core.graph import Units, collect
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
@@ -120,7 +120,8 @@ def _solve_everywhere(session: Session, call: Call, function: Closure, ends: Seq
     value = value if isinstance(value, Tensor) else tensor(value)
     session.machine.bind(call.names, names[0], value)
     session.emit(Printed(f"{names[0]} = {text_of(value, session.settings)}"))
-    repeated = [format_number(x, 6) for x, is_repeated in zip(zeros.places, zeros.repeated, strict=True) if is_repeated]
+    places = [units.shown(x) for x, is_repeated in zip(found, zeros.repeated, strict=True) if is_repeated]
+    repeated = [f"{format_number(float(x), 6)} {unit}".rstrip() for x, _, unit in places]
     how = zeros.how if zeros.is_sure else f"found by {zeros.how}"
     session.emit(Printed(how + f"; no simple root: {', '.join(repeated)}" * bool(repeated)))
 
@@ -202,7 +203,7 @@ def _descend(session: Session, call: Call) -> None:
             raise AgradError("leaf", message, fixes=[fix if all(behind) else _made_leaf(name)])
     measured = sources(loss, leaves)
     program = settled(word, extract([loss], [*leaves, *measured]))
-    given = [*map(units.quantity.bare, measured)]
+    given = [*map(units.infer.bare, measured)]
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))
 
     def function(*xs: Any) -> Any:
@@ -222,6 +223,9 @@ def _descend(session: Session, call: Call) -> None:
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
         problem = Minimum(body, start, word, (low, high), method)
+        if Units.exist:
+            every = [units.unit_of(leaf) or units.unit.ONE for leaf in leaves for _ in range(leaf.size)]
+            problem.units = units.unit.of_entries(every), units.unit_of(loss)
         found = problem.descend(body.example[2], until, watch)
     gain = problem.gain(body.example[2], found.x) if 0 < len(body.example[2]) <= TIED else None
     if measured and gain is None:

@@ -21,6 +21,7 @@ from agrad.engine.errors import AgradError, Hint, Label, Origin, UnknownName, Wr
 from agrad.engine.ops.tables import Table
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
+from agrad.grammar.constants import MEANINGS
 from agrad.grammar.diagnostics import Source, Span, leading, suggest
 from agrad.grammar.elsewhere import ABSENT, FORMS, KNOWN_ELSEWHERE, MODULES, READERS, SCHOOL, USUAL, WORDS
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
@@ -564,6 +565,7 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
 
 
+_UNIT_OVER = pattern(r"(?<!\w)[\d.]+ ?(?![eE][-+\d])[^\W\d]\S*[*/]\(?$")
 _UNIT_TIMES = pattern(r"(?<!\w)[\d.]+ ?(?![eE][-+\d])[^\W\d]\S*\*$")
 
 
@@ -572,6 +574,8 @@ def _as_unit(name: str, span: Span, means_more: bool) -> list[str]:
     text = span.source.text
     if not means_more and units.unit.find(name) and _UNIT_TIMES.search(text[: span.start]):
         return [*filter(can_be_read, [corrected(Span(span.source, span.start - 1, span.start), "·")])]  # 5 kg*m^2
+    if name in MEANINGS and _UNIT_OVER.search(text[: span.start]):  # 5 MeV/c^2
+        return [f"use constants {name}"]
     if means_more or not re.search(r"(?<!\w)[\d.]+[ \t]+$", text[: span.start]):
         return []
     fixed = [corrected(span, one) for one in units.unit.near(name)]

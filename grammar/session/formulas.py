@@ -17,8 +17,7 @@ from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Program
 from agrad.engine.program.trace import extract, infer_units, plain
-from agrad.engine.units import quantity
-from agrad.engine.units.infer import Function
+from agrad.engine.units import infer, quantity
 from agrad.engine.units.quantity import Scale
 from agrad.engine.units.unit import si
 from agrad.engine.values import Value, format_shape
@@ -298,15 +297,15 @@ def programs(
     at: list[Value] = [plain(_POINT if x is None else units.shown(x)[0]) for x in given.values()]
     if not Units.exist:
         return (paths(function, at, [*given], wrt), at), ""
-    known = Function(*[[] if x is None else as_array(x) for x in given.values()])
+    known = infer.Function(*[[] if x is None else as_array(x) for x in given.values()])
 
     def numbers(*xs: Any) -> Any:
         found = as_array(function(*[axis.of(x) for axis, x in zip(axes, xs, strict=True)]))
         quantity.checked(quantity.conditions(current().guard), ())
-        return quantity.bare(up.numbers(found))
+        return infer.bare(up.numbers(found))
 
     examples = [_POINT if x is None else plain(x) for x in given.values()]
-    value = infer_units(known, lambda *xs: as_array(function(*xs)), examples, [*given])
+    infer_units(known, lambda *xs: as_array(function(*xs)), examples, [*given])
     found, work = [*known.arguments, known.result], known.work
     free = [name for name, of in zip(given, found, strict=False) if not work.is_known(of)]
     if free and any(work.solid(part) for one in found for part in one.apart):
@@ -317,7 +316,7 @@ def programs(
     if any(work.solid(part) != work.solid(known.result.apart[0]) for part in known.result.apart):
         raise AgradError("unit", "the entries of the value are in different units", fixes=[Hint("export one of them")])
     shown = [quantity.unit_of(x) or si(work.solid(of)) for x, of in zip(given.values(), found, strict=False)]
-    axes, up = [*map(Scale, shown)], Scale(quantity.unit_of(value, work))
+    axes, up = [*map(Scale, shown)], Scale(quantity.unit_of(known.y, work))
     texts = [one.named(name) for name, one in zip(given, axes, strict=True)] + [up.named("value")]
     texts += [up.named(f"d/d{name}", axes[place]) for place, name in enumerate(given) if place in wrt]
     told = f"; numbers are {', '.join(texts)}" if any(one.text() for one in (up, *axes)) else ""

@@ -19,7 +19,7 @@ from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax import errors
-from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
+from agrad.grammar.syntax.errors.messages import clock, corrected, several_values, syntax_error
 from agrad.grammar.syntax.keywords import (
     COMMAND_WORDS,
     DECLARATIONS,
@@ -599,7 +599,7 @@ class Builder:
         word, end = target.span.text, target.span.end
         colon = Span(self.source, self.source.text.index(":", end), self.source.text.index(":", end) + 1)
         if not isinstance(target, s.Name | s.Attribute):
-            raise syntax_error("unexpected token", colon, "/", text=":")  # `6:2`
+            raise clock(colon) or syntax_error("unexpected token", colon, "/", text=":")  # `6:2`
         if word in SHAPES:
             raise syntax_error("shape", colon, word=word, usage=SHAPES[word])
         if likely := suggest(word, _HEADERS) if isinstance(target, s.Name) else []:

@@ -40,7 +40,7 @@ _OPTION_FOLLOWS = OPERAND_ENDS | keywords.FLAGS | {"WITH"}
 
 # Behind these a unit may stand; a bracket is one that is no call and no index. `d/dx` is none.
 _BEFORE_UNITS = keywords.words("NUMBER MEASURED RPAR RSQB CONVERT")
-_MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Åℓ])"
+_MAY_BE_UNIT = r"[ \t]*(?!d[²³^\d]*/d)(?:1/\(?)?(°[A-Za-z]|[A-Za-zµμΩ\u2126Åℓ])"
 _RAISED = rf"(?<!\w)([^\W\d]+\d*)[ \t]*(?:[⁻{''.join(keywords.SUPERSCRIPTS)}]+|(?:\^|\*\*)[ \t]*\(?-?\d+\)?)[ \t]*\Z"
 _DIGITS = r"[ \t]?(\d+(?:\.\d+)?)"
 MINUTES = rf"°{_DIGITS}['′](?:{_DIGITS}(?:[\"″]|''))?"  # with seconds

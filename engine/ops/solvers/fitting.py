@@ -84,7 +84,7 @@ def is_linear(model: Callable[..., Any], values: Sequence[float], size: int | No
     That is seen in their graph, at some values: it is so for all values.
     """
     names = [f"x{place}" for place in range(len(values))]
-    with traced(model, values, names=names, has_units=True) as (results, xs):
+    with traced(model, values, names=names) as (results, xs):
         program = optimised(extract(results, xs, names, current().guard))
     with as_graph(program, list(values), range(len(values))) as (results, xs):
         total = OPS["sum"].call(results[0]) if results[0].shape else results[0]
@@ -97,7 +97,7 @@ def _pieces(data: Data, names: Sequence[str], start: Sequence[float]) -> tuple[P
     _, y, sigma, errors = data
     others = [] if errors is None else list(errors.values)
     every = [*names, *[f"x{place}" for place in range(len(others))]]
-    with traced(data.model, [*start, *others], names=every, has_units=True) as (results, xs):
+    with traced(data.model, [*start, *others], names=every) as (results, xs):
         program = settled("fit", extract(results, xs, every, current().guard))
     for what, shape in (("the model", program.shape(program.outputs[0])), ("sigma", np.shape(sigma))):
         if shape not in ((), y.shape) and not (what == "sigma" and shape == 2 * y.shape):

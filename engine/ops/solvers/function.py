@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from math import prod
 from typing import Any
 
@@ -36,11 +35,11 @@ def function_of(
     start: Array,
     wanted: Shape | None = None,
     is_deep: bool = False,
-    known: Any = None,
+    known: Any = units.Unmeasured,
 ) -> tuple[Body, Any, Shape]:
     """A function of several values as one of a vector of their entries; what it uses; the shape of its result.
 
-    `known`: the units of its arguments, a `units.infer.Function`; without it there must be none.
+    `known`: the units of its arguments, which `units.function` gives; without it there must be none.
 
     Raises AgradError as `closed_over` does, of kind `type` where the result is no number or array, and of kind `shape`
     where it has not as many entries as the shape that is `wanted`.
@@ -53,7 +52,7 @@ def function_of(
     def called(_: Tensor, x: Tensor) -> Tensor:
         try:
             given = split(x, shapes)
-            with known.given(given) if known is not None else nullcontext():
+            with known.given(given):
                 y = f(*given)
         except TypeError as problem:
             if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
@@ -61,14 +60,11 @@ def function_of(
             raise AgradError("type", f"{what}: the function takes other arguments: {problem}") from None
         y = returned(what, operand(y) if isinstance(y, list) else y)
         shape.append(y.shape)
-        made: Tensor = flat(y)
-        if known is not None:
-            known.infer(y)
+        made: Tensor = flat(known.inferred(y))
         return made
 
     state = np.zeros(0)  # of a loop, which a function alone has not
-    closed = closed_over(what, called, [state, start], ("state", "x"), is_deep=is_deep, has_units=known is not None)
-    program, outside, example = closed
+    program, outside, example = closed_over(what, called, [state, start], ("state", "x"), is_deep=is_deep)
     if wanted is not None and prod(shape[0]) != prod(wanted):
         shapes_of = f"{format_shape(shape[0])}, and one of shape {format_shape(wanted)} is needed"
         raise AgradError("shape", f"{what}: the function gives a result of shape {shapes_of}")
@@ -77,7 +73,7 @@ def function_of(
     if is_deep:  # so that distances from a place are exact
         program = optimised(rewritten(program, cancel), again=True)
     body = Body(program, sizes, (state, start, example))
-    same = joined([flat(units.quantity.bare(x)) for x in outside]) if outside else np.zeros(0)
+    same = joined([flat(units.infer.bare(x)) for x in outside]) if outside else np.zeros(0)
     return body, same, shape[0]
 
 

@@ -72,20 +72,13 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
         raise AgradError("domain", f"{what}: the ends of a bracket are finite numbers")
     start, shape = _plain(ends[0] if is_bracket else x0)
     shapes = [()] * len(start) if is_of_entries else [shape]
-    known = _units(*x0 if is_of_entries else [[*x0] if is_bracket else x0])
+    known = units.function(*x0 if is_of_entries else [[*x0] if is_bracket else x0])
     body, same, _ = solvers.function.function_of(what, f, shapes, start, shape, known=known)
     problem = solvers.implicit.Problem(body, start, what, ends)
+    problem.units = known.units
     found = reshape(solved(same, problem=problem), shape)
-    if known is not None:
-        every = [known.of(x, of) for x, of in zip(found if is_of_entries else [found], known.arguments, strict=True)]
-        found = every if is_of_entries else every[0]
-    return found, problem
-
-
-def _units(*given: Any) -> Any:
-    """The units of a function, where there are any; of each argument, its value, or a list of some."""
-    every = [[*map(operand, x)] if isinstance(x, list) else operand(x) for x in given] if Units.exist else []
-    return units.infer.Function(*every) if Units.exist else None
+    every = [known.argument(x, place) for place, x in enumerate(found if is_of_entries else [found])]
+    return every if is_of_entries else every[0], problem
 
 
 def zeros_of(f: Any, ends: Sequence[Any] = ()) -> tuple[list[Any], Any]:
@@ -93,13 +86,14 @@ def zeros_of(f: Any, ends: Sequence[Any] = ()) -> tuple[list[Any], Any]:
 
     Raises AgradError of kind `domain` for ends that are not finite, and where a search is not possible.
     """
-    known = _units([*ends])
+    known = units.function([*ends])
     ends = sorted(number_of("solve", "an end", end, True) for end in ends)
     body, same = _between("solve", f, ends, known)
-    found = solvers.zeros.zeros_of(body, _plain(same)[0], ends)
+    unit = known.units[0] if ends else None
+    found = solvers.zeros.zeros_of(body, _plain(same)[0], ends, unit)
     problems = [solvers.zeros.Root(body, *zero, tuple(ends)) for zero in zip(found.places, found.repeated, strict=True)]
     places = [reshape(solved(same, problem=problem), ()) for problem in problems]
-    return [known.of(x, known.arguments[0]) for x in places] if known is not None else places, found
+    return [*map(known.argument, places)], found
 
 
 def study_of(f: Any, low: float, high: float) -> Any:
@@ -108,7 +102,7 @@ def study_of(f: Any, low: float, high: float) -> Any:
     return solvers.study.study(body, _plain(same)[0], (low, high))
 
 
-def _between(what: str, f: Any, ends: Sequence[float], known: Any = None) -> tuple[Any, Any]:
+def _between(what: str, f: Any, ends: Sequence[float], known: Any = units.Unmeasured) -> tuple[Any, Any]:
     """A function of one number as a program, and what it uses. Raises AgradError for ends that are not finite."""
     if not all(map(isfinite, ends)):
         raise AgradError("domain", f"{what}: the ends of an interval are finite numbers")
@@ -128,10 +122,11 @@ def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if not callable(x):
         return place_of_least(x, axis=axis, keepdims=keepdims)
 
-    (start, shape), known = _plain(axis), _units(axis)
+    (start, shape), known = _plain(axis), units.function(axis)
     body, same, _ = solvers.function.function_of("argmin", x, [shape], start, (), known=known)
-    found = reshape(solved(same, problem=solvers.implicit.Minimum(body, start)), shape)
-    return found if known is None else known.of(found, known.arguments[0])
+    problem = solvers.implicit.Minimum(body, start)
+    problem.units = known.units
+    return known.argument(reshape(solved(same, problem=problem), shape))
 
 
 # Integrals
@@ -148,12 +143,12 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
-    _units([x for x in (a, b, at, near) if np.size(_plain(x)[0])])  # which refuses places of other units
+    units.function([x for x in (a, b, at, near) if np.size(_plain(x)[0])])  # which refuses places of other units
     places = {*_plain(at)[0].tolist()}, {*_plain(near)[0].tolist()}
     apart = at if isinstance(at, (list, tuple)) else [at]
     inside = _inside([entry for x in map(operand, apart) for entry in _entries(x)], a, b)
     if any(isinstance(x, Tensor) and x.node.recorded for x in inside):
-        known = _units([a, b])
+        known = units.function([a, b])
         body, _, _ = solvers.function.function_of("integral", f, [()], _plain(inside[0])[0], known=known)
         if solvers.jumps.is_smooth(body.program):  # else a function has two values at an end
             return reduce(add, [_integrated(f, *pair, (set(), places[1])) for pair in pairwise([a, *inside, b])])
@@ -181,17 +176,16 @@ def _number(x: Any) -> float:
 
 def _integrated(f: Any, a: Any, b: Any, places: Any, away: str = "") -> Any:
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
-    finite, known = np.isfinite(ends), _units([a, b])
+    finite, known = np.isfinite(ends), units.function([a, b])
     start = np.array([np.sum(ends[finite] / max(np.sum(finite), 1))])
     body, same, shape = solvers.function.function_of("integral", f, [()], start, is_deep=bool(away), known=known)
-    z = concat((*[reshape(units.quantity.bare(operand(end)), (1,)) for end in (a, b)], same))
+    z = concat((*[reshape(units.infer.bare(operand(end)), (1,)) for end in (a, b)], same))
     moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
     if moving.any() and not any(places) and solvers.integration.moves_singularity(body, ends[moving], same):
         with suppress(AgradError):  # which the integral itself tells of in places that were typed
             return _from_ends(f, a, b, finite)
     problem = solvers.integration.Integrand(body, finite, moving, places, away=away)
-    found = reshape(solved(z, problem=problem), shape)
-    found = found if known is None else known.of(found, known.times(known.result, 1))
+    found = known.value(reshape(solved(z, problem=problem), shape), 1)
     unit = units.quantity.unit_of(found)
     problem.say("" if unit is None else units.unit.si(unit.dim).text)
     return found
@@ -235,7 +229,7 @@ def _ode(
     if len(times) < 2 or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
         raise AgradError("domain", "ode: the times must be two or more, each after the other")
     given = [] if within is None else [within]
-    known = _units([ts, *given], y0)
+    known = units.function([ts, *given], y0)
     within = inf if within is None else number_of("ode", "within", within, of_unit=True)
     if not within > 0.0:
         raise AgradError("domain", "ode: within is a positive number, the longest step")
@@ -249,7 +243,7 @@ def _ode(
     wanted, begin = shape if until is None else (len(start) + 1,), np.concatenate([times[:1], start])
     traced = f if until is None else with_event
     body, same, _ = solvers.function.function_of("ode", traced, [(), shape], begin, wanted, known=known)
-    if known is not None:
+    if Units.exist:
         slopes, values = known.result._replace(entries=known.result.entries[: len(start)]), known.arguments[1]
         known.agree(slopes, known.times(values, -1), "ode: the function gives {}, and the slopes of the values are {}")
         if atol is not None:
@@ -257,16 +251,16 @@ def _ode(
     if atol is not None and len(_plain(atol)[0]) not in (1, len(start)):
         raise AgradError("shape", f"ode: atol is a number, or one for each of the {len(start)} values")
     atol = None if atol is None else np.broadcast_to(_plain(atol)[0], start.shape)
-    unit = units.unit.si(known.work.solid(known.arguments[0])).text if known is not None else ""
+    unit = units.unit.si(known.work.solid(known.arguments[0])).text if Units.exist else ""
     options = solvers.integration.Options(truth_of("ode", "stiff", stiff), atol, within, unit)
     solution = solvers.integration.Solution(body, same, options, len(start))
-    y0, ts = [reshape(units.quantity.bare(operand(x)), (-1,)) for x in (y0, ts)]
+    y0, ts = [reshape(units.infer.bare(operand(x)), (-1,)) for x in (y0, ts)]
     found = solution.rows(y0, ts)
     solution.say(abs(times[-1] - times[0]))
     if solvers.function.argument_names(f)[1:2] == ["t"]:
         solvers.integration.tell("ode: the function is called as f(t, y): its second argument, t, is the value")
     found = found if until is not None else reshape(found, (len(times), *shape))
-    return found if known is None else known.of(found, known.arguments[until is None])
+    return known.argument(found, until is None)
 
 
 # Series
@@ -285,5 +279,4 @@ def _taylor(f: Any, x0: Any, /, n: Any) -> Any:
     if not callable(f):
         raise AgradError("type", f"taylor needs a function, not {describe(f)}")
     found = derivatives("taylor", f, x0, order)
-    stacked, known = OPS["stack"].call([one * (1.0 / factorial(k)) for k, one in enumerate(found)]), _units()
-    return stacked if known is None else known.of(stacked, known.work.quantity(stacked))
+    return units.function().value(OPS["stack"].call([one * (1.0 / factorial(k)) for k, one in enumerate(found)]))

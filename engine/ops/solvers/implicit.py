@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from math import cos, inf, isfinite, isinf, pi, prod
 from typing import Any, NamedTuple
 
+from agrad.engine import units
 from agrad.engine.compile.derive import row
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
@@ -64,11 +65,16 @@ class Problem:
         self.what = what  # the word of messages: root, solve or argmin
         self.ends = ends  # those of a bracket: two numbers at which f has different signs
         self.last: Found | None = None  # the latest solution
+        self.units: tuple[Any, Any] = (None, None)  # in which points and values are told of
 
     @cached_property
     def jacobian(self) -> Body:
         """The derivatives of the residual."""
         return jacobian_of(self.residual)
+
+    def told(self, x: Array, is_value: bool = False) -> str:
+        """A point, or a value, in a message."""
+        return told(x, self.units[is_value])
 
     def matrix(self, same: Array) -> Evaluated:
         """The Jacobian as a function of a point."""
@@ -126,7 +132,7 @@ class Problem:
             x, iterations = (self._between if self.ends else self._near)(f, matrix)
             kind = kind_of_zero(f, matrix, x, self.start)
         if kind != "crosses":
-            place = told(np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x))
+            place = self.told(np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x))
             what = "its derivative is 0" if len(x) == 1 else "its Jacobian is singular"
             lowest = [Hint("argmin(f, x0)   finds where a function touches 0")]
             fixes = lowest if len(x) == 1 and kind == "rests" else []
@@ -147,8 +153,12 @@ class Problem:
 
     def _not_found(self, x: Array, value: Array, matrix: Array, notes: list[str]) -> AgradError:
         """The error where the search has stopped elsewhere."""
-        message = f"{self.what}: there is no zero near {told(self.start)}: the search ended at {told(x)}"
-        notes += [f"there, the function is {told(value)}" if np.isfinite(value).all() else "there, it is not finite"]
+        message = f"{self.what}: there is no zero near {self.told(self.start)}: the search ended at {self.told(x)}"
+        notes += [
+            f"there, the function is {self.told(value, True)}"
+            if np.isfinite(value).all()
+            else "there, it is not finite"
+        ]
         if np.isfinite(matrix).all() and np.linalg.matrix_rank(matrix) < len(x):
             notes.append("its Jacobian is singular there" if len(x) > 1 else "its derivative is 0 there")
         bracket = "for x in a..b" if self.what == "solve" else "root(f, a..b)"
@@ -164,16 +174,17 @@ class Problem:
 
         low, high = self.ends
         values = [raw(end) for end in self.ends]
+        pair = [self.told(np.array([end])) for end in self.ends]
         point = [Hint(f"{'for x from 1' if self.what == 'solve' else 'root(f, x0)'}   from a starting point")]
         if not np.prod(np.sign(values)) <= 0.0:
-            places = f"{format_number(low)}..{format_number(high)}"
-            signs = f"f is {format_number(values[0])} and {format_number(values[1])} at the ends"
-            message = f"{self.what}: {places} is no bracket: {signs}, which have no different signs"
+            found = [self.told(np.array([value]), True) for value in values]
+            signs = f"f is {found[0]} and {found[1]} at the ends"
+            message = f"{self.what}: {'..'.join(pair)} is no bracket: {signs}, which have no different signs"
             raise AgradError("domain", message, fixes=point)
 
         def at(x: float) -> float:
             if not isfinite(y := raw(x)):
-                where = f"{format_number(y)} at {format_number(x)}"
+                where = f"{format_number(y)} at {self.told(np.array([x]))}"
                 raise AgradError("domain", f"{self.what}: the function is {where}, inside the bracket", fixes=point)
             return y
 
@@ -187,7 +198,7 @@ class Problem:
         x = nearer if low <= nearer[0] <= high else x
         value = abs(float(f(x)[0]))
         if not value <= 1e-6 * max(map(abs, values)):
-            where = f"at {told(x)} without a zero: it is {format_number(value)} there"
+            where = f"at {self.told(x)} without a zero: it is {self.told(np.array([value]), True)} there"
             raise AgradError("domain", f"{self.what}: the function changes its sign {where}")
         return x, iterations
 
@@ -239,7 +250,7 @@ class Minimum(Problem):
             is_point = is_point and bool(np.all(np.linalg.eigvalsh((hessian(x) + hessian(x).T) / 2) > 0))
             beside = next(_beside(x, self.start))
         if not is_point or any(f(x + away) < f(x) - noise for away in beside):
-            message = f"argmin: the minimum at {told(x)} is not a single point that can be differentiated"
+            message = f"argmin: the minimum at {self.told(x)} is not a single point that can be differentiated"
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
         return found._replace(x=x)
 
@@ -310,7 +321,9 @@ class Minimum(Problem):
         try:
             return optimize.minimize(function, self.start, **known)
         except ValueError:  # of a matrix with entries that are not finite
-            message = f"{self.what}: the search from {told(self.start)} has come to where a derivative is not finite"
+            message = (
+                f"{self.what}: the search from {self.told(self.start)} has come to where a derivative is not finite"
+            )
             raise AgradError("domain", message) from None
 
     def _judged(self, value: Evaluated, slopes: Array, hessian: Any, x: Array, least: float, is_cut_off: bool) -> float:
@@ -333,8 +346,9 @@ class Minimum(Problem):
         is_far = is_far or bool(np.any(beyond != x) and value(beyond) < lowest)
         falls, kind, sign = ("rises", "maximum", -1.0) if self.what == "maximize" else ("falls", "minimum", 1.0)
         problem = f"there is no {kind}: the function still {falls} far away" if is_far else f"no {kind} is found"
-        shown = format_number(sign * lowest, 6)
-        notes = [f"the search ended at {told(x)}, with the value {shown} and the slope {slope:.3g}"]
+        shown, is_si = self.told(np.array([sign * lowest]), True), any(one and one.text for one in self.units)
+        steep = f" and the slope {slope:.3g}{' in SI units' * is_si}"
+        notes = [f"the search ended at {self.told(x)}, with the value {shown}{steep}"]
         if is_cut_off:
             notes.append(f"the search was ended after {_ITERATIONS} iterations")
         if not is_far and is_level:
@@ -428,8 +442,10 @@ def _leaves_domain(f: Evaluated, x: Array, way: Array, start: Array) -> bool:
     return not any(np.isfinite(f(x + one)).all() for one in (way, nearest))
 
 
-def told(x: Array) -> str:
-    """A point in a message: the number, or the entries."""
-    entries = [format_number(float(entry), 6) for entry in x[:6]]
+def told(x: Array, unit: Any = None) -> str:
+    """A point in a message: the number, or the entries, in a unit if there is one."""
+    numbers = x if unit is None else np.asarray(units.quantity.in_unit(x, unit))
+    entries = [format_number(float(entry), 6) for entry in numbers[:6]]
     more = ", …" if len(x) > len(entries) else ""
-    return entries[0] if len(x) == 1 else f"[{', '.join(entries)}{more}]"
+    text = entries[0] if len(x) == 1 else f"[{', '.join(entries)}{more}]"
+    return text if unit is None else f"{text} {unit.text}".rstrip()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from agrad.engine.core.dispatch import compute
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.function import Evaluated, jacobian_of
-from agrad.engine.ops.solvers.implicit import Found, Problem, is_settled, newton
+from agrad.engine.ops.solvers.implicit import Found, Problem, is_settled, newton, told
 from agrad.engine.program.ir import Program
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np
@@ -50,10 +50,10 @@ class Zeros(NamedTuple):
     broken: Sequence[float] = ()
 
 
-def zeros_of(body: Body, same: Array, ends: Sequence[float]) -> Zeros:
+def zeros_of(body: Body, same: Array, ends: Sequence[float], unit: Any = None) -> Zeros:
     """The zeros between two ends, or without any on the whole line. Raises AgradError of kind `domain`."""
     low, high = ends or (-inf, inf)
-    where = f" in {format_number(low)}..{format_number(high)}" if ends else ""
+    where = f" in {'..'.join(told(np.array([end]), unit) for end in ends)}" if ends else ""
     fraction = _fraction(body.numbers, same.tolist()) if body.numbers is not None else None
     if fraction is not None and len(fraction.above) - 1 <= _DEGREE:
         exact = [zero for zero in _of_fraction(fraction) if low <= zero[0] <= high]

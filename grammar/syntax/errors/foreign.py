@@ -12,7 +12,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
+from agrad.grammar.syntax.errors.messages import clock, corrected, derivative_of, multiplied
 from agrad.grammar.syntax.errors.notation import spelled_out
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTION_WORDS, SHAPES, near, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
@@ -207,6 +207,11 @@ def _rows(context: ErrorContext) -> AgradError | None:
     return None
 
 
+def _clock(context: ErrorContext) -> AgradError | None:
+    """`x = 1:30 h`, an hour and a half."""
+    return clock(context.span(context.bad)) if context.bad == ":" else None
+
+
 def _range(context: ErrorContext) -> AgradError | None:
     """`x = 1:5` and `0:0.1:1`, the numbers from one to another."""
     if context.bad.type != "_COLON":
@@ -235,4 +240,4 @@ def _numbers(low: str, second: str, last: str | None) -> str:
     return f"linspace({low}, {last}, {round(steps) + 1})" if abs(steps - round(steps)) < 1e-9 and steps > 0 else ""
 
 
-SIGNS: Recognisers = (_anonymous, _by_entry, _sign, _rows, _range)
+SIGNS: Recognisers = (_anonymous, _by_entry, _sign, _rows, _clock, _range)

@@ -93,6 +93,19 @@ def corrected(span: Span, text: str) -> str:
     return (whole[:start] + text + re.sub(_COMMENT, r"\1", behind)).strip()
 
 
+_CLOCK = pattern(r"(\d+):(\d\d)[ \t]*(h|hours?|min|minutes?)\b")
+
+
+def clock(colon: Span) -> AgradError | None:
+    """The error for a time of two units, `1:30 h`; None where a colon is in none."""
+    source = colon.source
+    found = next((one for one in _CLOCK.finditer(source.text) if one.end(1) == colon.start), None)
+    if found is None:
+        return None
+    both = f"{found[1]} {found[3]} {found[2]} {'min' if found[3][0] == 'h' else 's'}"
+    return syntax_error("clock", colon, fixes=[corrected(Span(source, *found.span()), both)])
+
+
 def derivative_of(text: str, by: str, point: str = "1", order: int = 1) -> str:
     """The derivative of an expression at a point, or one of higher order."""
     function = text[: -len(f"({by})")] if re.fullmatch(rf"[^\W\d]\w*\({by}\)", text) else f"lambda {by}: {text}"

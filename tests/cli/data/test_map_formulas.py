@@ -113,7 +113,7 @@ def test_headers_are_units(inside, tmp_path, words, head, rows):
     ("mean(v) --units --whole mean", "--whole takes numbers without units"),
     ("v --units --u v=@m", "m [kg] has another unit than v (km/h)"),
     ("m*v", "u.csv has no column m"),
-    ("x --units", "`ton` is more than one unit"),
+    ("x --units", "`ton` has no one size"),
 ])  # fmt: skip
 def test_what_units_do_not_fit_is_refused_once(inside, tmp_path, words, told):
     (tmp_path / "u.csv").write_text(MEASURED.replace("Cycle", "x (ton)") if words[0] == "x" else MEASURED)

@@ -112,7 +112,7 @@ def test_a_session_has_help_on_it(word):
         ("m", "m=\n  An argument of eye.\n\nm\n  m is a base unit, a length."),
         ("°F", "°F\n  1 °F = 5/9 K, with its zero at 255.3722222 K, a temperature."),
         ("deg", "deg\n  Here: rad2deg(…)\n\ndeg\n  1 deg = about 0.0174532925199, a number."),
-        ("cup", "cup\n  `cup` is more than one unit: us_cup or metric_cup."),
+        ("cup", "cup\n  `cup` has no one size, as us_cup and metric_cup have."),
         ("kitty", "set plots kitty\n  As pictures, by kitty's protocol."),
         ("correction", "correction=\n  Read as ddof=, an argument of "),
     ],

@@ -1,6 +1,7 @@
 """Units at a prompt: what is shown, what is refused, and that a statement which is refused has changed nothing."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from sessions import said
 from agrad.engine import units
 from agrad.engine.core.graph import Units
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.units.unit import quotient, read
 from agrad.grammar.commands.gradients import claimed_value
 from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session
@@ -62,6 +64,13 @@ def test_a_fix_that_can_be_typed_mends_what_the_error_says(text, message, place)
     ("2 °C + 3 °C", ["2 °C + 3 K"]),
     ("y = 3 ton", ["y = 3 tonne", "y = 3 short_ton", "y = 3 long_ton"]),
     ("1 + 2 N", ["1 N + 2 N"]),
+    ("x = 5 kg m-3 + 1 kg/m^3", ["x = 5 kg m^-3 + 1 kg/m^3"]),
+    ("5 m/s-1", ["5 m/s-1 m/s"]),
+    ("5 month to day", ["5 day to day", "5 week to day", "5 year to day"]),
+    ("1:30 h", ["1 h 30 min"]),
+    ("x = 2:05 min + 3 s", ["x = 2 min 05 s + 3 s"]),
+    ("5 MeV/c^2", ["use constants c"]),
+    ("3 J/(k*300 K)", ["use constants k"]),
     ("x = 20 °C; x + 1", ["x + 1 K"]),
     ("x = 20 °C; x - 5", ["x - 5 K", "x - 5 °C"]),
     ("t = 5 °F; t + 9", ["t + 9 °R"]),
@@ -86,6 +95,45 @@ def test_a_distribution_behind_a_unit_is_saved(text):
     session.record.on = True
     session.run(text)
     assert text in script(session.record.entries, ".")[0]
+
+
+@each("text, told", [
+    ("root(lambda x: x^2 + 4 km^2, 1 km)", "there is no zero near 1 km: the search ended at 0.000244141 km"),
+    ("root(lambda x: x^2 + 4 km^2, 1 km)", "there, the function is 4 km²"),
+    ("root(lambda x: x^2 - 4 km^2, 3 km..5 km)", "3 km..5 km is no bracket: f is 5 km² and 21 km² at the ends"),
+    ("root(lambda x: sqrt(x - 2 km), 0 km..2 km)", "0 km..2 km is no bracket: f is nan m^(1/2) and 0 m^(1/2) at"),
+    ("root(lambda T: (T - 20 °C)^2, 10 °C)", "has a double zero at 20 °C"),
+    ("solve x^2*sin(x/(1 km)) = -9 km^2 for x in 1 km..3 km", "a search in 1 km..3 km for changes of sign"),
+    ("solve v*w = -3 m, v/w = 1 m for v, w from 1 m, 1", "there is no zero near [1, 1] (m, 1)"),
+    ("argmin(lambda x: (x - 1 km)^3/(1 km), 3 km)", "the search ended at 1.00006 km, with the value 2.12043e-7 m²"),
+    ("var x = 3 km; minimize x^3 over x", "the search ended at 6.03333e-5 km"),
+])  # fmt: skip
+def test_solvers_tell_of_places_in_their_units(text, told):
+    with pytest.raises(AgradError) as problem:
+        run(text)
+    assert told in "; ".join([problem.value.message, *problem.value.notes])
+
+
+@each("text, is_told", [
+    ("n = 3000 rpm; P = 5 kW; P/(2*pi*n)", True),
+    ("w = 2*pi*(50 rev/s)", True),
+    ("n = 3000 rpm; P = 5 kW; P/n", False),
+    ("f = 50 Hz; 2*pi*f", False),
+    ("n = 3000 rpm; 3*n*(2 s)", False),
+])  # fmt: skip
+def test_a_speed_in_turns_times_2_pi_is_noted(text, is_told):
+    shown, session = [], Session()
+    for part in text.split("; "):
+        session.run(part, lambda result: shown.append(result.text(session.settings)))
+    assert sum("of which a turn has 2*pi" in one for one in shown) == is_told
+
+
+def test_whatever_is_printed_as_a_unit_can_be_typed_behind_a_number():
+    every = "km/h", "J", "1/s", "1/(m·s)", "kg·m²", "m^(1/3)", "J/(kg·K)", "°C", "N m", "J/(km/h)", "rad", "min", "in"
+    found = {quotient(read(a), read(b), n).text for a, b in product(every, repeat=2) for n in (1, 2)} - {""}
+    assert len(found) > 250
+    assert [text for text in found if run(f"5 {text}") != [f"5 {text}"]] == []
+    assert [text for text in found if run(f"x = 5 {text}; [2*x, 3*x] to {text}")[0] != f"[10, 15] {text}"] == []
 
 
 def test_there_are_60_errors():
@@ -131,6 +179,20 @@ def test_a_name_that_is_a_unit_and_has_a_value_is_noted():
     session, shown = Session(), []
     session.run("h = 2\n3 h\n", lambda result: shown.append(result.text(session.settings)))
     assert shown == ["note: h has a value, and is the name of a unit: `3 h` is read as a product", "6"]
+
+
+@each("text, noted", [
+    ("m = 2; 5 N*m", "`5 N*m` is multiplied by m, which has a value"),
+    ("h = 2 s; 3 kW*h", "`3 kW*h` is multiplied by h, which has a value"),
+    ("t = 2 s; 20 m/s*t", ""),
+    ("m = 2 kg; 5 N·m", ""),
+    ("s = 2; 3 J*s^2", "`3 J*s` is multiplied by s, which has a value"),
+])  # fmt: skip
+def test_a_factor_that_may_be_meant_as_a_unit_is_noted(text, noted):
+    session, shown = Session(), []
+    for part in text.split("; "):
+        session.run(part, lambda result: shown.append(result.text(session.settings)))
+    assert [one.removeprefix("note: ").splitlines()[0] for one in shown if "multiplied" in one] == [noted] * bool(noted)
 
 
 def test_a_budget_has_the_unit_of_each_number():
