@@ -23,7 +23,7 @@ class dtype:  # noqa: N801 - NumPy's name
 
     __slots__ = ("name", "of")
     kind = property(lambda self: "bif"[self.of.rank])
-    type = property(lambda self: DTYPES[("bool_", "int64", "float64")[self.of.rank]])
+    _class = property(lambda self: DTYPES[("bool_", "int64", "float64")[self.of.rank]])
     shape, ndim = (), 0
 
     def __init__(self, name: str) -> None:
