@@ -26,11 +26,15 @@ def _written(tensor: Any, value: Any) -> Tensor:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Random numbers, uniformly distributed from a to b."""
+    if not a <= b:
+        raise AgradError("domain", f"nn.init: {b} is below {a}, from which the numbers are to be")
     return _written(tensor, _numbers(generator).uniform(float(a), float(b), tensor.shape or None))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Random numbers of a normal distribution."""
+    if not std >= 0:
+        raise AgradError("domain", f"nn.init: a standard deviation is 0 or positive, not {std}")
     return _written(tensor, _numbers(generator).standard_normal(tensor.shape or None) * float(std) + float(mean))
 
 

@@ -17,14 +17,23 @@ from agrad.engine.nn.parameter import is_parameter, parameter
 from agrad.engine.values import describe, format_shape
 
 _STORES = ("_parameters", "_buffers", "_modules")
+Named = Iterator[tuple[str, Tensor]]
 
 
 class StateDict(Entries):
     """The parameters and buffers of a module by their names, without graphs; they share the data."""
 
+    def _ordered(self) -> OrderedDict[str, Any]:
+        return OrderedDict(super().items())
+
     def __repr__(self) -> str:
         """As PyTorch prints it."""
-        return repr(OrderedDict(self))
+        return repr(self._ordered())
+
+    keys: Any = lambda self: self._ordered().keys()
+    values: Any = lambda self: self._ordered().values()
+    items: Any = lambda self: self._ordered().items()
+    copy: Any = _ordered
 
 
 class Unmatched(Object):
@@ -224,16 +233,22 @@ class Module(Object):
 
     # What it consists of
 
-    def named_modules(self, memo: set[int] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """The module and those inside, each once, with their names; `memo`: `id` of those that came before."""
+    def named_modules(
+        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """The module and those inside, with their names, each once, or with `remove_duplicate=False` by each name.
+
+        memo: `id` of those that came before.
+        """
         seen = set() if memo is None else memo
         if id(self) in seen:
             return
-        seen.add(id(self))
+        if remove_duplicate:
+            seen.add(id(self))
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(seen, _joined(prefix, name))
+                yield from module.named_modules(seen, _joined(prefix, name), remove_duplicate)
 
     def get_submodule(self, target: str) -> Module:
         """The module of a name, as `named_modules` gives it."""
@@ -260,33 +275,37 @@ class Module(Object):
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The submodules of this one, with their names."""
-        return ((name, module) for name, module in self._modules.items() if module is not None)
+        """The submodules of this one, each once, with their names."""
+        first: dict[int, tuple[str, Module]] = {}
+        for name, module in self._modules.items():
+            if module is not None:
+                first.setdefault(id(module), (name, module))
+        return iter(first.values())
 
     def children(self) -> Iterator[Module]:
-        """The submodules of this one."""
+        """The submodules of this one, each once."""
         return (module for _, module in self.named_children())
 
-    def _named(self, store: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
-        """The values in a store of this module and those inside, each once."""
+    def _named(self, store: str, prefix: str, recurse: bool, once: bool) -> Named:
+        """The values in a store of this module and those inside, each once, or by each name."""
         seen: set[Tensor] = set()
-        for path, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+        for path, module in self.named_modules(None, prefix, once) if recurse else [(prefix, self)]:
             for name, value in module.__dict__[store].items():
-                if value is not None and value not in seen:
+                if value is not None and not (once and value in seen):
                     seen.add(value)
                     yield _joined(path, name), value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
         """The parameters, with their names."""
-        return self._named("_parameters", prefix, recurse)
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """The parameters, those of submodules too."""
         return (value for _, value in self.named_parameters("", recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
         """The buffers, with their names."""
-        return self._named("_buffers", prefix, recurse)
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, those of submodules too."""
@@ -304,7 +323,7 @@ class Module(Object):
     def state_dict(self, prefix: str = "") -> StateDict:
         """The parameters and buffers by name. They share their data with the module, but have no graph."""
         found = StateDict()
-        for path, module in self.named_modules(prefix=prefix.removesuffix(".")):
+        for path, module in self.named_modules(None, prefix.removesuffix("."), False):
             volatile = module.__dict__.get("_volatile", ())
             for store in ("_parameters", "_buffers"):
                 for name, value in module.__dict__[store].items():

@@ -22,8 +22,8 @@ class dtype:  # noqa: N801 - NumPy's name
     """The type of the entries of an array, which converts numbers when it is called."""
 
     __slots__ = ("name", "of")
-    __name__ = property(lambda self: self.name)
     kind = property(lambda self: "bif"[self.of.rank])
+    _class = property(lambda self: DTYPES[("bool_", "int64", "float64")[self.of.rank]])
     shape, ndim = (), 0
 
     def __init__(self, name: str) -> None:
@@ -51,11 +51,23 @@ class dtype:  # noqa: N801 - NumPy's name
         return self.name
 
 
+class generic(dtype):  # noqa: N801 - NumPy's name
+    """The class of single numbers of a type, which stands for the type itself."""
+
+    __slots__ = ()
+    __name__ = property(lambda self: self.name)
+
+    def __repr__(self) -> str:
+        return f"<class 'numpy.{self.name}'>"
+
+    __str__ = __repr__
+
+
 DTYPES: dict[Any, dtype] = {
-    name: dtype(name.rstrip("_")) for name in "bool_ int64 int32 int16 int8 uint8 float64 float32 float16".split()
+    name: generic(name.rstrip("_")) for name in "bool_ int64 int32 int16 int8 uint8 float64 float32 float16".split()
 }
 DTYPES["int_"] = DTYPES["int64"]
-_TOLD = {bool_: "bool_", int64: "int64", float64: "float64"}
+_DTYPES = {kind: dtype(kind.name) for kind in (bool_, int64, float64)}
 
 
 def _kind(given: Any) -> Any:
@@ -149,7 +161,7 @@ class Entries(Tensor):
     @property
     def dtype(self) -> Any:  # type: ignore[override]
         """The type of the entries, as NumPy prints it."""
-        return DTYPES[_TOLD[self.kind]]
+        return _DTYPES[self.kind]
 
     def __repr__(self) -> str:
         with real.printoptions(**PRINTED):

@@ -20,6 +20,7 @@ from agrad.numpy.arrays import (
     RANKS,
     Entries,
     as_numpys,
+    dtype,
     dtype_in_numpy,
     item_of_tensor,
     ndarray,
@@ -212,7 +213,7 @@ def _of_truths(x: Any) -> Any:
 
 
 def _is_type(x: Any) -> bool:
-    return isinstance(x, type | str) and (x in RANKS or x in DTYPES)
+    return isinstance(x, dtype) or (isinstance(x, type | str) and (x in RANKS or x in DTYPES))
 
 
 def _traced(name: str, module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

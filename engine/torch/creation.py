@@ -162,7 +162,7 @@ def linspace(start: Any, end: Any, steps: int) -> Any:
     """So many numbers from start to end, which is included."""
     start, end = float(start), float(end)
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
-    places = np.arange(steps)
+    places = np.arange(_bounded("linspace needs a number of steps that is not negative", steps, 0))
     half = steps // 2
     found = np.where(places < half, start + step * places, end - step * (steps - 1 - places))
     return found if steps > 1 else [start] * steps
@@ -207,6 +207,8 @@ def _new(name: str) -> Callable[..., Any]:
 class Generator(Object):
     """Random numbers of their own."""
 
+    _seed = property(lambda self: getattr(self._numbers, "first", 0))  # of the calculator's numbers it is not known
+
     def __init__(self, device: Any = "cpu") -> None:
         need_processor(device)
         self._random = RandomNumbers()
@@ -220,17 +222,16 @@ class Generator(Object):
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""
         remember_random(self._random)
-        self._seed, self._random.generator = seed, Mersenne(seed)
+        self._random.generator = Mersenne(seed)
         return self
 
     def seed(self) -> int:
         """Begin anew with a seed of the system, which is returned."""
-        self.manual_seed(int(np.random.default_rng().integers(2**31)))
-        return self._seed
+        return self.manual_seed(int(np.random.default_rng().integers(2**31))).initial_seed()
 
     def initial_seed(self) -> int:
         """The seed."""
-        return self._seed
+        return int(self._seed)
 
     def __repr__(self) -> str:
         return f"<torch.Generator, seed {self._seed}>"
@@ -249,7 +250,6 @@ class _Default(Generator):
     """The generator of the engine's session."""
 
     _numbers = property(lambda self: engine_generator())
-    _seed = property(lambda self: getattr(engine_generator(), "first", 0))  # that of the session, if one was given
 
     def __init__(self) -> None:
         pass
@@ -260,6 +260,18 @@ class _Default(Generator):
         remember_random(numbers)
         numbers.generator = Mersenne(int(seed))
         return self
+
+    def get_state(self) -> Any:
+        """Where it is, from now on as a generator of torch."""
+        if not isinstance(self._numbers, Mersenne):
+            self.manual_seed(int(self._numbers.integers(2**63)))
+        return super().get_state()
+
+    def set_state(self, state: Any) -> Generator:
+        """Go back to where it was."""
+        if not isinstance(self._numbers, Mersenne):
+            self.manual_seed(0)
+        return super().set_state(state)
 
 
 default_generator = _Default()
@@ -314,6 +326,7 @@ def randint(*ends: Any, size: Any = None, generator: Any = None, **given: Any) -
 @_maker
 def randperm(n: int, generator: Any = None) -> Any:
     """The numbers from 0 to below n in random order."""
+    _bounded("n must be non-negative", n, 0)
     return _draws(generator).permutation(n), int64
 
 
@@ -330,19 +343,29 @@ def normal(
 ) -> Any:
     """Random numbers of normal distributions."""
     shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(_plain(mean)), np.shape(_plain(std)))
-    return _finished(_draws(generator).standard_normal(shape) * _plain(std) + _plain(mean), None, requires_grad)
+    std = _bounded(_OF_NORMAL, std, 0)
+    return _finished(_draws(generator).standard_normal(shape) * std + _plain(mean), None, requires_grad)
 
 
 def _plain(x: Any) -> Any:
     return np.asarray(getattr(x, "value", x), dtype=np.float64)
 
 
+_OF_NORMAL = "normal expects std >= 0.0"
+
+
+def _bounded(expected: str, x: Any, low: float, high: float = math.inf) -> Any:
+    """The entries of what random numbers are drawn with. Raises RuntimeError where one is not from low to high."""
+    found = _plain(x)
+    if not ((found >= low) & (found <= high)).all():
+        raise RuntimeError(f"{expected}, but found {x}")
+    return found
+
+
 @public()
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     """1 with the probability that each entry gives, else 0."""
-    chance = _plain(input if p is None else p)
-    if not ((chance >= 0) & (chance <= 1)).all():
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    chance = _bounded(_OF_BERNOULLI, input if p is None else p, 0, 1)
     return _finished(_draws(generator).random(tuple(input.shape)) < chance, None, False)
 
 
@@ -361,7 +384,8 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
 @public(method=False)
 def poisson(input: Any, generator: Any = None) -> Any:
     """Random counts of the rates that are given."""
-    return _finished(_draws(generator).poisson(_plain(input)), None, False)
+    rate = _bounded("poisson expects rates that are not negative", input, 0)
+    return _finished(_draws(generator).poisson(rate), None, False)
 
 
 def _randomised(name: str, draw: Callable[..., Any]) -> None:
@@ -373,12 +397,20 @@ def _randomised(name: str, draw: Callable[..., Any]) -> None:
     give(name, checked(name, method))
 
 
+def _uniform(draws: Any, shape: Any, low: float = 0.0, high: float = 1.0, **ends: float) -> Any:
+    low, high = ends.get("from", low), ends.get("to", high)
+    return draws.uniform(low, _bounded(f"uniform_ expects an end of at least {low}", high, low), shape)
+
+
+_OF_BERNOULLI = "bernoulli expects probabilities from 0 to 1"
 _DRAWN: dict[str, Any] = {
-    "normal_": lambda draws, shape, mean=0.0, std=1.0: draws.normal(mean, std, shape),
-    "uniform_": lambda draws, shape, a=0.0, b=1.0, **ends: draws.uniform(ends.get("from", a), ends.get("to", b), shape),
+    "normal_": lambda draws, shape, mean=0.0, std=1.0: draws.normal(mean, _bounded(_OF_NORMAL, std, 0), shape),
+    "uniform_": _uniform,
     "random_": lambda draws, shape, *ends: draws.integers(*((0, *ends) if len(ends) == 1 else ends), shape),
-    "bernoulli_": lambda draws, shape, p=0.5: draws.random(shape) < _plain(p),
-    "exponential_": lambda draws, shape, lambd=1.0: draws.exponential(1 / lambd, shape),
+    "bernoulli_": lambda draws, shape, p=0.5: draws.random(shape) < _bounded(_OF_BERNOULLI, p, 0, 1),
+    "exponential_": lambda draws, shape, lambd=1.0: draws.exponential(
+        1 / _bounded("exponential_ expects lambda > 0.0", lambd, math.ulp(0.0)), shape
+    ),
 }
 for _name, _draw in _DRAWN.items():
     _randomised(_name, _draw)

@@ -115,7 +115,8 @@ class Distribution:
         return type(self)(**{name: x.expand(*batch_shape, *x.shape[count:]) for name, x in given.items()})
 
     def __repr__(self) -> str:
-        told = {} if type(self) in (LogNormal, HalfNormal, Beta) else {name: self.__dict__[name] for name in self.names}
+        untold = (LogNormal, HalfNormal, Beta, OneHotCategorical)  # made of another one, which has the parameters
+        told = {} if type(self) in untold else {name: self.__dict__[name] for name in self.names}
         shown = [f"{name}: {x.item() if x.numel() == 1 else x.shape}" for name, x in told.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -271,7 +272,9 @@ class Binomial(_Discrete):
 
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         super().__init__(probs, logits, validate_args)
-        self.total_count = tensor_of(float(total_count) if isinstance(total_count, int) else total_count)
+        (given,) = self.names
+        self.total_count, self.__dict__[given] = _spread(total_count, self.__dict__[given])
+        self.names, self.batch_shape = ("total_count", given), self.total_count.shape
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Random counts."""
@@ -282,8 +285,7 @@ class Binomial(_Discrete):
         """The logarithm of the probability."""
         n, value = self.total_count, tensor_of(value)
         ways = T.lgamma(n + 1) - T.lgamma(value + 1) - T.lgamma(n - value + 1)
-        most = n * self.logits.clamp(min=0) + n * T.log1p(T.exp(-T.abs(self.logits)))
-        return value * self.logits - most + ways
+        return value * self.logits - n * engine("softplus", self.logits) + ways
 
 
 class Categorical(_Discrete):

@@ -190,6 +190,8 @@ def _fitting(name: str, input: Any, mat2: Any) -> Any:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if (input.ndim, mat2.ndim) != axes:
         raise RuntimeError(f"{name}: expected {axes[0]} and {axes[1]} axes, got {input.ndim} and {mat2.ndim}")
+    if name == "bmm" and len(input) != len(mat2):
+        raise RuntimeError(f"bmm: {len(input)} matrices do not fit {len(mat2)}\n  fix: torch.matmul")
     return engine("matmul", input, mat2)
 
 

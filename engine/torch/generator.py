@@ -28,15 +28,16 @@ class Mersenne:
     @property
     def state(self) -> Any:
         """Where it is."""
-        return self._bits.state, self._waiting
+        return self._bits.state, self._waiting, self.first
 
     @state.setter
     def state(self, state: Any) -> None:
-        bits, waiting = state
+        bits, waiting, first = state
         place = index(bits["state"]["pos"])
         if not 0 <= place <= _WORDS:  # NumPy would read what is behind the words
             raise ValueError(f"the state of a generator is at a word from 0 to {_WORDS}, not {place}")
         self._bits.state, self._waiting = bits | {"state": {"key": bits["state"]["key"], "pos": place}}, waiting
+        self.first = first
 
     def __getattr__(self, name: str) -> Any:
         """What is drawn as NumPy does."""
@@ -116,7 +117,10 @@ class Mersenne:
 
 
 def _count(size: Any) -> int:
-    return 1 if size is None else math.prod(size) if isinstance(size, tuple | list) else int(size)
+    shape = () if size is None else tuple(size) if isinstance(size, tuple | list) else (int(size),)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {[*shape]}")
+    return math.prod(shape)
 
 
 def _blocks(given: Any) -> Any:

@@ -211,6 +211,8 @@ def _typing(name: str, found: Any) -> Any:
 
 def _data(name: str, found: Any) -> Any:
     """A loader that gives tensors of the types that the entries of the data have."""
+    if name == "default_collate":
+        return lambda batch: _batch(found(batch), batch[0])
     if name != "DataLoader":
         return _valued(found) if name == "random_split" else found
 
@@ -220,7 +222,8 @@ def _data(name: str, found: Any) -> Any:
         return _batch(made, self.dataset[0]) if is_table else made
 
     def collated(self: Any, entries: Any) -> Any:
-        return _batch(found._collated(self, entries), entries[0])
+        made = found._collated(self, entries)
+        return made if self.collate_fn else _batch(made, entries[0])
 
     body = {
         "__init__": _valued(found.__init__),
@@ -237,7 +240,8 @@ def _batch(found: Any, sample: Any) -> Any:
     if isinstance(found, dict) and isinstance(sample, dict):
         return {key: _batch(value, sample.get(key)) for key, value in found.items()}
     if isinstance(found, list | tuple) and isinstance(sample, list | tuple) and len(found) == len(sample):
-        return type(found)([_batch(*pair) for pair in zip(found, sample, strict=True)])
+        parts = [_batch(*pair) for pair in zip(found, sample, strict=True)]
+        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
     if type(found) is not Tensor and (isinstance(found, core.Tensor) or hasattr(found, "dtype")):
         return creation.tensor(found, dtype=dtype_of(sample))
     return found

@@ -468,10 +468,10 @@ class Tensor(core.Tensor):
 
     def __reduce__(self) -> Any:
         units.plain_number(self)
-        return _restored, self._kept()
+        return _restored, self._kept(with_grad=False)
 
-    def _kept(self) -> tuple[Any, ...]:
-        kept = _bytes_of(self.grad) if self.grad is not None and self.is_leaf else None
+    def _kept(self, with_grad: bool) -> tuple[Any, ...]:
+        kept = _bytes_of(self.grad) if with_grad and self.grad is not None else None
         return _bytes_of(self), bool(self.requires_grad), (self.node.is_parameter, kept)
 
     def __copy__(self) -> Tensor:
@@ -484,7 +484,7 @@ class Tensor(core.Tensor):
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment"
             )
-        memo[id(self)] = copied = _restored(*self._kept())
+        memo[id(self)] = copied = _restored(*self._kept(with_grad=not self.node.is_parameter))
         units.keep(self.node, copied.node)
         return copied
 

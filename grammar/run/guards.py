@@ -571,7 +571,7 @@ class Python(builtins.Builtins, Machine):
         if isinstance(x, Exception) or any(kind in known for known in (self.classes, self.table, self.named, _TYPES)):
             return kind
         if kind.__module__ == "numpy" and kind.__name__ == "number":  # which np.float64 is to a script
-            return x.dtype
+            return x.dtype._class
         if self.is_ours(kind) or kind in (map, zip, filter, enumerate, reversed, super):
             return kind
         raise TypeError("the type of this cannot be reached")

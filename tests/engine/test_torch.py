@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import agrad.torch as torch
+from agrad.engine.ops.creation import manual_seed
 from agrad.grammar.reach import PACKAGES, names_in
 
 HERE = Path(__file__).parent
@@ -124,6 +125,21 @@ def test_each_call_of_a_function_that_is_mapped_takes_its_own_branch():
         vmap(lambda a: a + torch.rand(()))(x)
     with pytest.raises(RuntimeError, match=r"shapes \(1\) and \(2\)"):
         vmap(lambda a: torch.zeros(abs(int(a))))(x)
+
+
+def test_a_state_of_random_numbers_goes_back_where_they_are_those_of_the_calculator():
+    manual_seed(3)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+    state, drawn = torch.get_rng_state(), torch.rand(2)
+    for begin in (manual_seed, torch.manual_seed):
+        begin(5)
+        torch.set_rng_state(state)
+        assert torch.equal(torch.rand(2), drawn)
+    seed = torch.initial_seed()
+    with pytest.raises(ValueError, match="0 to 624"):
+        torch.set_rng_state(({"state": {"key": state[0]["state"]["key"], "pos": 700}}, None, 9))
+    assert torch.initial_seed() == seed
 
 
 def test_replaying_a_graph_is_there_too():

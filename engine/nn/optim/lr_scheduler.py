@@ -354,12 +354,14 @@ class CyclicLR(LRScheduler):
 
     def begin(self) -> None:
         """Set the first rates."""
-        for group, base in zip(self.optimizer.param_groups, self._for_each("base_lr", self.base_lr), strict=True):
-            group["lr"] = group["initial_lr"] = base
+        bases = self._for_each("base_lr", self.base_lr)
+        for group, base in zip(self.optimizer.param_groups, bases, strict=True):
+            group["lr"] = base
         self.highest = self._for_each("max_lr", self.max_lr)
         if self.mode not in ("triangular", "triangular2", "exp_range"):
             raise AgradError("domain", f"CyclicLR has no mode {self.mode!r}: triangular, triangular2 and exp_range")
         super().begin()
+        self.base_lrs = bases
 
     def _next(self, rate: float, base: float, place: int) -> Any:
         up, down = self.step_size_up, self.step_size_down or self.step_size_up

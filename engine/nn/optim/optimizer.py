@@ -67,7 +67,8 @@ class Optimizer(Object):
         known = {value for group in self.param_groups for value in group["params"]}
         if len({*params} - known) < len(params):
             raise AgradError("leaf", f"{self._name}: a parameter is in more than one place")
-        group = ParamGroup({**self.defaults, **param_group, "params": params})
+        group = ParamGroup({**param_group, "params": params})
+        group.update({name: rate for name, rate in self.defaults.items() if name not in group})
         self._rates(group)
         self.param_groups = [*self.param_groups, group]
 
@@ -146,7 +147,8 @@ class Optimizer(Object):
         for group in self.param_groups:
             for value in group["params"]:
                 places.setdefault(value, len(places))
-            groups.append({**group, "params": [places[value] for value in group["params"]]})
+            rates = {name: rate for name, rate in group.items() if name != "params"}
+            groups.append({**rates, "params": [places[value] for value in group["params"]]})
         return {"state": {places[value]: kept for value, kept in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate, islice
 from typing import Any
 
@@ -234,12 +234,13 @@ def default_collate(batch: Any) -> Any:
     if isinstance(first, Mapping):
         return {key: default_collate([entry[key] for entry in batch]) for key in first}
     if isinstance(first, str):
-        return [*batch]
+        return batch
     if isinstance(first, bool | int | float | np.ndarray | np.number):
         return tensor(np.array(batch))
     if not hasattr(first, "__iter__"):
         raise AgradError("type", f"a batch cannot be made of {describe(first)}")
-    return [default_collate([*part]) for part in zip(*batch, strict=True)]
+    parts = [default_collate(part) for part in zip(*batch, strict=True)]
+    return type(first)(*parts) if hasattr(first, "_fields") else parts
 
 
 class DataLoader(Object):
@@ -304,5 +305,4 @@ class DataLoader(Object):
 
     def _collated(self, entries: list[Any]) -> Any:
         """A batch of entries."""
-        collate: Callable[[list[Any]], Any] = self.collate_fn or default_collate
-        return collate(entries)
+        return (self.collate_fn or default_collate)(entries)
