@@ -92,12 +92,8 @@ Shapes: TypeAlias = "tuple[Sequence[Shape], Sequence[Shape]]"  # of inputs and o
 
 
 class NativeBackend(Backend):
-    """A backend which may round differently.
+    """A backend which may round differently, and gives `NativeCode`.
 
     Its programs are simplified, and have no checks: the values that these read are further outputs, and the caller
-    evaluates the checks.
+    evaluates the checks. Beside a program of numbers, `compile` takes the `Shapes` of what these are the entries of.
     """
-
-    @abstractmethod
-    def compile(self, program: Program, shapes: Shapes | None = None) -> NativeCode:
-        """Compile a program; of one of numbers, `shapes` are those of the arrays that they are the entries of."""

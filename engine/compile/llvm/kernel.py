@@ -180,7 +180,7 @@ class KernelCode(_Reader):
         begin, last, ends = len(self.code.lines), len(self.axes) - 1, list[Symbol]()
         found = self._entries({axis: f"%i{axis}" for axis in range(last)} | {last: f"%{name}"})
         for one in self.inner_sums:
-            ends.append(self._together(one, self.code.argument(f"%{name}.a{one.slot}"), found[one.operand]))
+            ends.append(self._together(one, self.code.argument(f"%{name}.a{one.slot}"), _summand(one, found)))
         return self.code.lines[begin:], ends
 
     def _loop(self, name: str, before: str, first: str, end: str, body: _Body, told: int) -> Iterator[str]:
@@ -225,8 +225,13 @@ class KernelCode(_Reader):
             self.store(found[part.operand], self.address(f"%join{number}", "double", part.offset, strides, places))
         for one in kernel.sums:
             if one not in self.inner_sums:
-                self._add(one, found[one.operand], places)
+                self._add(one, _summand(one, found), places)
         return found
+
+
+def _summand(one: stages.Sum, found: Mapping[int, Symbol]) -> Symbol:
+    entry = found[one.operand]
+    return (entry != 0.0).number() if one.are_truths else entry
 
 
 # Stages that are no loop over the entries of a result

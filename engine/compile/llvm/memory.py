@@ -38,6 +38,9 @@ class Memory:
         self.frames = self._frames({*made})
         self.places, self.length = places(schedule, [slot for slot in made if slot not in self.frames])
         self._factor()
+        # the outputs of each path, as `Buffers.outputs` takes them
+        paths = schedule.paths.branches
+        self.ends = {one.number: [*self._taken(one.outputs)] for one in paths if one.guard is None}
 
     def _frames(self, made: set[int]) -> dict[int, int]:
         """The outputs that a call has new arrays for: those that are made at the end of a path.
@@ -50,6 +53,16 @@ class Memory:
                 if slot in made and one.first <= slot < one.end and slot not in found:
                     found[slot] = shared.setdefault((place, self.program.shape(slot)), slot)
         return found
+
+    def _taken(self, outputs: Sequence[int]) -> Iterator[tuple[str, int]]:
+        for place, slot in enumerate(outputs):
+            if slot in outputs[:place]:
+                yield "again", slot
+            elif slot in self.frames:
+                yield "frame", self.frames[slot]
+            else:
+                is_number = not self.program.shape(slot) and self.schedule.kind(slot) not in ("given", "library")
+                yield "number" if is_number else "other", slot
 
     def _factor(self) -> None:
         """Slots behind the others: of what is factorised in a call, of constant factors, and of the failure."""
@@ -121,7 +134,7 @@ def zeros(at: str, count: int) -> str:
 
 
 def address(array: Any) -> int:
-    """Where an array begins."""
+    """Where a contiguous array begins."""
     try:
         return ctypes.addressof(_BYTE.from_buffer(array))  # a third of the time of the other way
     except (TypeError, ValueError):  # it is not to be written to, or empty
@@ -141,8 +154,7 @@ class Buffers:
         self.factors: dict[int, Factors] = {}  # of this call
         self.held: Mapping[int, Factors] = {}
         self.laid: dict[int, Array] = {}
-        self.written = {*memory.frames.values()}
-        self.fresh = [(slot, program.shape(slot)) for slot in self.written]
+        self.fresh = [(slot, program.shape(slot)) for slot in {*memory.frames.values()}]
         arena = np.empty((memory.length,))
         self._factors = {matrix: self._room(matrix, size) for matrix, size in memory.sizes.items()}
         kept = {
@@ -178,11 +190,16 @@ class Buffers:
         return known
 
     def enter(self, values: Sequence[Value]) -> None:
-        """The inputs of a call, and new arrays for its outputs."""
+        """The inputs of a call, contiguous arrays, and new arrays for its outputs."""
+        numbers, arrays, table = self.numbers, self.arrays, self.table
         for slot, value in enumerate(values):
-            self.put(slot, value)
+            if isinstance(value, float):
+                numbers[slot] = value
+            else:
+                arrays[slot], table[slot] = value, address(value)
         for slot, shape in self.fresh:
-            self.put(slot, np.empty(shape))
+            arrays[slot] = value = np.empty(shape)
+            table[slot] = address(value)
 
     def put(self, slot: int, value: Value) -> None:
         """What is in a slot."""
@@ -190,8 +207,8 @@ class Buffers:
             self.numbers[slot] = value
         else:
             self.arrays[slot] = value
-            if slot in self.memory.addressed or slot in self.written:
-                self.laid[slot] = laid = value if value.flags.c_contiguous else np.ascontiguousarray(value)
+            if slot in self.memory.addressed:
+                self.laid[slot] = laid = np.ascontiguousarray(value)
                 self.table[slot] = address(laid)
 
     def get(self, slot: int) -> Value:
@@ -202,24 +219,24 @@ class Buffers:
         slot = self.memory.frames.get(slot, slot)
         return self.arrays[slot] if slot in self.arrays else self.numbers[slot]
 
-    def outputs(self, slots: Sequence[int]) -> list[Value]:
-        """The outputs, each an array of its own."""
-        found: list[Value] = []
-        for place, slot in enumerate(slots):
-            value = self.get(slot)
-            if not isinstance(value, float) and (slot in slots[:place] or not self._is_new(slot, value)):
-                value = value.copy()
-            found.append(value)
-        return found
+    def outputs(self, number: int) -> tuple[Value, ...]:
+        """The outputs of a path, each an array of its own."""
+        numbers, arrays = self.numbers, self.arrays
+        return tuple(
+            [
+                arrays[slot] if kind == "frame" else numbers[slot] if kind == "number" else self._own(kind, slot)
+                for kind, slot in self.memory.ends[number]
+            ]
+        )
 
-    def _is_new(self, slot: int, value: Array) -> bool:
-        """Whether an array is the result of this call, and nothing else's."""
-        if slot in self.memory.frames:
-            return True
-        schedule = self.memory.schedule
-        if schedule.kind(slot) != "library" or value.base is not None:
-            return False
-        return all(value is not self.get(x) for x in schedule.step(slot).operands)
+    def _own(self, kind: str, slot: int) -> Value:
+        """A copy of an array, unless it is the result of a function of the library in this call, and nothing else's."""
+        value, schedule = self.get(slot), self.memory.schedule
+        if isinstance(value, float):
+            return value
+        is_made = kind != "again" and schedule.kind(slot) == "library" and value.base is None
+        is_new = is_made and all(value is not self.get(x) for x in schedule.step(slot).operands)
+        return value if is_new else value.copy()
 
     def leave(self) -> None:
         """Let go of what the caller has."""

@@ -80,13 +80,15 @@ class Schedule:
                 return "number"
             if shape and size_of(shape):
                 return "kernel"
-        # Functions of LLVM, of which nan is the larger and the smaller.
-        extreme = "maximum" if step.op is OPS["amax"] else "minimum" if step.op is OPS["amin"] else ""
+        # Functions of LLVM, of which nan is the larger and the smaller; any is the largest truth, all the smallest.
+        largest, smallest = (OPS["amax"], OPS["any"]), (OPS["amin"], OPS["all"])
+        extreme = "maximum" if step.op in largest else "minimum" if step.op in smallest else ""
         if len(shapes) == 1 and (extreme or step.op.sums is not None) and shapes[0] and size_of(shapes[0]):
             axes, divisor = step.op.sums(shapes[0], step.attrs) if step.op.sums else (step.attrs["axis"], 1.0)
             kept = stages.strides_of(tuple([1 if axis in axes else length for axis, length in enumerate(shapes[0])]))
             strides = tuple([0 if axis in axes else stride for axis, stride in enumerate(kept)])
-            self.sums[slot] = stages.Sum(slot, step.operands[0], strides, 0, divisor, extreme)
+            are_truths = step.op in (OPS["any"], OPS["all"])
+            self.sums[slot] = stages.Sum(slot, step.operands[0], strides, 0, divisor, extreme, are_truths)
             return "sum"
         if slot in self.systems and step.op is OPS["solve"]:
             return "solve"

@@ -253,6 +253,8 @@ def factorised(matrix: Any) -> Factors | None:
 class Sum(Struct):
     """A sum: its slot, what is summed up, and by what the result is divided; or with `extreme` a maximum or minimum.
 
+    With `are_truths`, an entry that is not 0 counts as 1.
+
     Each entry of the operand is added at an offset plus its index times strides, which are 0 along axes of the sum.
     """
 
@@ -262,6 +264,7 @@ class Sum(Struct):
     offset: int = 0
     divisor: float = 1.0
     extreme: str = ""
+    are_truths: bool = False
 
 
 class Join(Struct):

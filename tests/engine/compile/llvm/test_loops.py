@@ -182,6 +182,39 @@ def test_any_kind_of_array_may_be_given():
         assert all(np.array_equal(a, b) for a, b in zip(gradients, expected[1], strict=True))
 
 
+def test_a_call_takes_the_arrays_that_fit_and_asks_the_function_about_all_else():
+    def f(s, x):
+        return ag.sum(ag.sin(x) * x) * s
+
+    x = RNG.normal(size=(9, 11))
+    compiled, reference = [ag.compile(f, 2.0, x, backend=name) for name in ("llvm", "python")]
+    for _ in range(3):
+        compiled.value_and_grad(2.5, x)
+    given = [(2.5, x), (np.float64(2.5), x), (2, x), (np.array(2.5), x), (2.5, x.tolist()), (2.5, x.astype("f4"))]
+    given += [(2.5, x[::-1]), (2.5, np.asfortranarray(x)), (2.5, x.astype(">f8")), (2.5, ag.tensor(x))]
+    x.setflags(write=False)
+    for s, y in given:
+        value, (by_s, by_y) = compiled.value_and_grad(s, y)
+        expected, (one, other) = reference.value_and_grad(s, y)
+        np.testing.assert_allclose([value, by_s], [expected, one], rtol=1e-13)
+        np.testing.assert_allclose(by_y, other, rtol=1e-13)
+        assert by_y.base is None
+    for wrong in ((2.5, x[:4]), (2.5, x.T), (x, 2.5), (2.5,)):
+        with pytest.raises(ag.AgradError):
+            compiled.value_and_grad(*wrong)
+
+
+@each("name", ["any", "all"])
+def test_truths_of_arrays_are_found_in_loops(name):
+    truth = getattr(ag, name)
+    for fill in (0.0, -0.0, 1.0, np.nan, 5e-324):
+        x = np.full((70, 9), fill)
+        x[5], x[:, 3], x[6, 4] = 2.0, 0.0, np.nan
+        for axis in (None, 0, 1):
+            loops = check(lambda x, axis=axis: ag.sin(x) * truth(x, axis, True), x, gradients=False)
+            assert Library not in stages(loops)
+
+
 @each("seed", range(40), short=20)
 def test_random_functions_of_arrays_are_the_eager_ones(seed):
     f = of_arrays(seed)
