@@ -20,6 +20,7 @@ from agrad.engine.compile.llvm.loops import reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Rewriting, Step, optimised, rewritten, spans, unchecked
 from agrad.engine.text import counted
@@ -297,6 +298,7 @@ def explained(program: Program) -> str:
     return "\n".join(lines)
 
 
+@collecting_later()
 def lowered(
     program: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation, as_loops: bool = False
 ) -> Lowered:

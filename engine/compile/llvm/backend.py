@@ -30,8 +30,9 @@ from agrad.engine.compile.paths import Paths, paths_of
 from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import UnwrittenError, lower
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.guards import bits, truth
-from agrad.engine.program.ir import GuardCheck, Program, arranged, frozen
+from agrad.engine.program.ir import GuardCheck, Program, frozen, latest
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
@@ -237,13 +238,15 @@ class LLVMBackend(NativeBackend):
 BACKEND = LLVMBackend()
 
 
+@collecting_later()
 def written(program: Program, code: Code) -> list[str]:
     """The program of numbers as code, whose inputs are %x0, %x1, …; the names of its outputs."""
-    program = arranged(program)
-    slots = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
-    slots += [code.constant(float(value)) for value in program.constants]
-    for step in program.steps:
-        slots.append(lower(step.op, [slots[i] for i in step.operands], step.attrs))
+    first = program.first
+    given = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
+    slots = dict(enumerate([*given, *[code.constant(float(value)) for value in program.constants]]))
+    for slot in latest(program)[first:]:
+        step = program.steps[slot - first]
+        slots[slot] = lower(step.op, [slots[i] for i in step.operands], step.attrs)
     return [slots[i].text for i in program.outputs]
 
 

@@ -22,7 +22,7 @@ from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, llvmlite, machine
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import Input, Program, Rewriting, Step, assembled, inserted, optimised, prune
+from agrad.engine.program.ir import Input, Program, Rewriting, Step, assembled, inserted, optimised, rewritten
 from agrad.engine.values import Array
 
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
@@ -225,4 +225,4 @@ def _taking(program: Program, slots: Iterable[int], outputs: Iterable[int]) -> P
         if slot not in place and all(x in place for x in step.operands):
             place[slot] = len(place)
             made.append((step, step.operands))
-    return prune(assembled(inputs, program.constants, made, outputs, (), place.__getitem__))
+    return rewritten(assembled(inputs, program.constants, made, outputs, (), place.__getitem__))
