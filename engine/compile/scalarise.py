@@ -101,22 +101,23 @@ def entry_names(inputs: Sequence[Input]) -> list[str]:
     ]
 
 
-def scalarised(program: Program, most: int = _MANY) -> Program | None:
+def scalarised(program: Program, most: int = _MANY, is_final: bool = False) -> Program | None:
     """The program with a number for each entry of the inputs and outputs, in order.
 
     None where there is none, or none of at most so many instructions. A check that reads `regular` is none of the
     function: where it does not hold, as for a singular matrix, the program of arrays says what the result is.
+    `is_final`: as `unrolled` does it.
     """
     if any(program.shape(check.slot) for check in program.checks):
         return None
     try:
-        return _expansion(program, most, False)
+        return _expansion(program, most, is_final)
     except (Unexpanded, _TooLong):
         return None
 
 
 def unrolled(program: Program, most: int) -> Program | None:
-    """The same for a program that is not differentiated further: more operations, which may round otherwise.
+    """The same of a program that is not differentiated further: more operations, which may round otherwise.
 
     None where there would be more instructions than `most`. Raises Unexpanded.
     """

@@ -103,9 +103,9 @@ class Program:
 
     def shape(self, slot: int) -> Shape:
         """The shape of the value in a slot."""
-        if slot >= self.first:
-            return self.steps[slot - self.first].shape
         inputs = len(self.inputs)
+        if slot >= (first := inputs + len(self.constants)):
+            return self.steps[slot - first].shape
         return self.inputs[slot].shape if slot < inputs else shape_of(self.constants[slot - inputs])
 
     def operands(self, slot: int) -> tuple[int, ...]:
