@@ -43,8 +43,7 @@ class _Expansion(Rewriting):
         if self.length >= self.most:
             raise _TooLong
         self.length += 1
-        given = Step(op, (), attrs, ()), tuple([reference_of(self, x) for x in operands])
-        return _Scalar(self, shortened(self, *given))
+        return _Scalar(self, shortened(self, Step(op, (), attrs, ()), tuple([reference_of(self, x) for x in operands])))
 
     def doubt(self, entries: Any) -> None:
         """What has these entries is computed otherwise if one of them is not finite."""
@@ -157,8 +156,7 @@ def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
     """The entries of a result; None where there is no instruction for them."""
     op = step.op
     if op.reach == "pointwise" and op.scalar is not None and "axis" not in step.attrs:
-        same = step.shape
-        spread = [x.ravel() if x.shape == same else np.broadcast_to(x, same).ravel() for x in operands]
+        spread = [x.ravel() if x.shape == step.shape else np.broadcast_to(x, step.shape).ravel() for x in operands]
         return _boxed([new.apply(op, xs, step.attrs) for xs in zip(*spread, strict=True)], step.shape)
     expand = op.entries or (op.array if op.moves_entries else None)
     found = _sum(step, operands[0]) if op.sums is not None else None

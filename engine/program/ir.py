@@ -337,8 +337,7 @@ def inserted(new: Rewriting, program: Program, given: Iterable[int], visit: Visi
 def shortened(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool = True) -> int:
     """`fold`, `simplify` and `share`."""
     found = fold(new, step, operands, again)
-    if found is None:
-        found = simplify(new, step, operands, again)
+    found = simplify(new, step, operands, again) if found is None else found
     return share(new, step, operands) if found is None else found
 
 

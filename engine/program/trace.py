@@ -79,9 +79,8 @@ def check_kept(
     `program` is that of the function at these values. Where plain data were read in it, and its result does not depend
     on an argument, the function is traced again to find out where they were read.
     """
-    if not any(check.read is bits for check in program.checks):
-        return
-    if not set(wrt) <= {*needed(program.outputs, (), program.operands)}:
+    is_read = any(check.read is bits for check in program.checks)
+    if is_read and not set(wrt) <= {*needed(program.outputs, (), program.operands)}:
         reads: list[tuple[Node, Any]] = []
         with traced(f, values, wrt, names, reads) as (ys, xs):
             refuse_lost("compile", f, ys, {place: xs[place] for place in wrt}, reads)
@@ -301,10 +300,9 @@ class _Extraction:
         """What a node stands for: an input, an operation, or a constant."""
         if node.op is not None and node.extra is None and node.op.role != "tied":
             return node
-        found = self.resolved.get(node)
-        if found is None:
-            self.resolved[node] = found = self._find(node)
-        return found
+        if node not in self.resolved:
+            self.resolved[node] = self._find(node)
+        return self.resolved[node]
 
     def _find(self, node: Node) -> Node | Value:
         while node not in self.given:
@@ -340,18 +338,18 @@ class _Extraction:
     def program(self) -> Program:
         """Slots for everything that is needed."""
         ordered: list[Any] = sorted(self.operands, key=by_seq)
-        slots, constants = self.slots, self.constants
+        slots = self.slots
         operands = [[x if type(x) is Node else self._place(x) for x in self.operands[node]] for node in ordered]
         outputs = [self._place(self._resolve(node)) for node in self.outputs]
         guards = self._about_inputs(ordered)
-        first = len(self.inputs) + len(constants)
+        first = len(self.inputs) + len(self.constants)
         slots.update(zip(ordered, range(first, first + len(ordered)), strict=True))
         inputs = tuple(_named(self.names, [x.shape for x in self.inputs]))
         pairs = zip(ordered, operands, strict=True)
         steps = [Step(node.op, tuple([slots[x] for x in xs]), node.attrs or {}, node.shape) for node, xs in pairs]
         reads: Any = [(slots[self._resolve(one.node)], one) for one in guards if one.node is not None]
         checks = [GuardCheck(slot, one.read, one.outcome, one.text) for slot, one in reads]
-        return Program(inputs, tuple(constants), tuple(steps), tuple([slots[x] for x in outputs]), tuple(checks))
+        return Program(inputs, tuple(self.constants), tuple(steps), tuple([slots[x] for x in outputs]), tuple(checks))
 
     def _place(self, x: Any) -> Any:
         """The key of an operand: its node, or the constant."""
@@ -360,9 +358,7 @@ class _Extraction:
         if isinstance(x, float):
             key: object = repr(x)  # 0 and -0 are two constants
         else:  # arrays with the same entries, of which there are many: a use may be a copy
-            if id(x) not in self.keys:
-                self.keys[id(x)] = identified(x)
-            key = self.keys[id(x)]
+            key = self.keys.get(id(x)) or self.keys.setdefault(id(x), identified(x))
         if key not in self.slots:
             self.slots[key] = len(self.inputs) + len(self.constants)
             self.constants.append(x if isinstance(x, float) else x.copy("K"))  # others may write to theirs

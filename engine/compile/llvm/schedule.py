@@ -63,8 +63,7 @@ class Schedule:
         for one in self.paths.branches:
             self.lowest.append(lowest := max(self.levels.values(), default=-1) + 1 if one.before is not None else 0)
             for slot in range(one.first, one.end):
-                ready = [self._ready(x, space) for x, space in self._reads(slot)]
-                self.levels[slot] = max([lowest, *ready])
+                self.levels[slot] = max([lowest, *[self._ready(x, space) for x, space in self._reads(slot)]])
         self.kernels: dict[tuple[Shape, int], stages.Kernel] = {}
         self.alike: dict[int, list[int]] = {}  # the steps of which most is computed with one, and itself
         self._fuse()
