@@ -19,7 +19,8 @@ from agrad.engine.compile.llvm.backend import Lowered, supports
 from agrad.engine.compile.llvm.loops import reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding
-from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
+from agrad.engine.compile.scalarise import scalarised
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Rewriting, Step, optimised, rewritten, spans, unchecked
 from agrad.engine.text import counted
@@ -182,7 +183,8 @@ def _by_itself(step: Step) -> str:
 
 def instructions(program: Program) -> int:
     """About how many instructions there are in the program with a number for each entry."""
-    steps = [(step.op.reach, step.shape, [program.shape(x) for x in step.operands]) for step in program.steps]
+    shapes = program.shapes
+    steps = [(step.op.reach, step.shape, [shapes[x] for x in step.operands]) for step in program.steps]
     return sum([products(x, of) if reach == "mixed" else max(map(size_of, (x, *of))) for reach, x, of in steps])
 
 
@@ -286,7 +288,7 @@ def expanded(program: Program) -> Program | None:
 
 def explained(program: Program) -> str:
     """All ways to compute a program, a line for each, and the parts of the loops, if these are the cheapest."""
-    lines, found = [], ways(program, expanded(program) or _unrolled(program, _LONGEST))
+    lines, found = [], ways(program, expanded(program) or scalarised(program, _LONGEST, True))
     best = min([way for way in found if way.cost is not None], key=lambda way: way.cost or 0.0)
     for name, cost, text in found:
         lines.append(f"  {name:8} {f'{about(cost)} a call: ' if cost is not None else 'no: '}{text}")
@@ -297,6 +299,7 @@ def explained(program: Program) -> str:
     return "\n".join(lines)
 
 
+@collecting_later()
 def lowered(
     program: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation, as_loops: bool = False
 ) -> Lowered:
@@ -320,19 +323,11 @@ def lowered(
         if found is not None:
             return found
     made = with_loops(optimised(derive.program(program, values, groups)))
-    is_small = may_be_numbers and by_loops is None and _unrolled(program, _LONGEST) is not None
-    numbers = _unrolled(made, _MOST_DERIVED) if is_small else None
+    is_small = may_be_numbers and by_loops is None and scalarised(program, _LONGEST, True) is not None
+    numbers = scalarised(made, _MOST_DERIVED, True) if is_small else None
     if numbers is None:
         return Lowered(made, name="loops")
     return Lowered(numbers, (tuple([x.shape for x in made.inputs]), tuple(map(made.shape, made.outputs))))
-
-
-def _unrolled(program: Program, most: int) -> Program | None:
-    """The program of numbers of one that is not differentiated further: of more operations than `expanded`."""
-    try:
-        return None if any(program.shape(check.slot) for check in program.checks) else unrolled(program, most)
-    except Unexpanded:
-        return None
 
 
 def with_loops(program: Program) -> Program:

@@ -12,8 +12,9 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
-from agrad.engine.program.ir import GuardCheck, Input, Program, Rewriting, Step, optimised, spans
+from agrad.engine.program.ir import GuardCheck, Input, Program, Rewriting, Step, shortened, spans
 from agrad.engine.values import Value, format_shape, np, size_of
 
 _MANY = 200_000  # instructions
@@ -34,17 +35,15 @@ class _Expansion(Rewriting):
     def __init__(self, program: Program, most: int, is_final: bool) -> None:
         super().__init__(program)
         self.most, self.is_final = most, is_final
+        self.length = 0  # instructions, before equal ones are computed once
         self.suspect: int | None = None  # the reference of a number that is 0 unless an operation may have failed
 
     def apply(self, op: Op, operands: Iterable[Any], attrs: dict[str, Any]) -> _Scalar:
-        """The result of an operation on numbers."""
-        return _Scalar(self, self.step(Step(op, (), attrs, ()), tuple([reference_of(self, x) for x in operands])))
-
-    def step(self, step: Step, operands: tuple[int, ...]) -> int:
-        """The reference of a new step. Raises _TooLong."""
-        if len(self.steps) >= self.most:
+        """The result of an operation on numbers. Raises _TooLong."""
+        if self.length >= self.most:
             raise _TooLong
-        return super().step(step, operands)
+        self.length += 1
+        return _Scalar(self, shortened(self, Step(op, (), attrs, ()), tuple([reference_of(self, x) for x in operands])))
 
     def doubt(self, entries: Any) -> None:
         """What has these entries is computed otherwise if one of them is not finite."""
@@ -101,22 +100,23 @@ def entry_names(inputs: Sequence[Input]) -> list[str]:
     ]
 
 
-def scalarised(program: Program, most: int = _MANY) -> Program | None:
+def scalarised(program: Program, most: int = _MANY, is_final: bool = False) -> Program | None:
     """The program with a number for each entry of the inputs and outputs, in order.
 
     None where there is none, or none of at most so many instructions. A check that reads `regular` is none of the
     function: where it does not hold, as for a singular matrix, the program of arrays says what the result is.
+    `is_final`: as `unrolled` does it.
     """
     if any(program.shape(check.slot) for check in program.checks):
         return None
     try:
-        return _expansion(program, most, False)
+        return _expansion(program, most, is_final)
     except (Unexpanded, _TooLong):
         return None
 
 
 def unrolled(program: Program, most: int) -> Program | None:
-    """The same for a program that is not differentiated further: more operations, which may round otherwise.
+    """The same of a program that is not differentiated further: more operations, which may round otherwise.
 
     None where there would be more instructions than `most`. Raises Unexpanded.
     """
@@ -126,6 +126,7 @@ def unrolled(program: Program, most: int) -> Program | None:
         return None
 
 
+@quiet()
 def _expansion(program: Program, most: int, is_final: bool) -> Program:
     shapes = [*[x.shape for x in program.inputs], *[x.shape for x in program.steps]]
     if sum(map(size_of, shapes)) > 4 * most:
@@ -144,18 +145,18 @@ def _expansion(program: Program, most: int, is_final: bool) -> Program:
         if found is None:
             raise Unexpanded(f"{step.op.name} of shape {format_shape(np.shape(slots[step.operands[0]]))}")
         slots.append(found)
-    outputs = [reference_of(new, x) for slot in program.outputs for x in slots[slot].ravel()]
+    outputs = [reference_of(new, x) for slot in program.outputs for x in slots[slot].ravel().tolist()]
     checks = {(reference_of(new, slots[c.slot].item()), c.read, c.outcome): c for c in program.checks}
     if new.suspect is not None:
         checks[new.suspect, regular, True] = GuardCheck(0, regular, True, "the matrices are regular")
-    return optimised(new.program(outputs, checks), again=True)
+    return new.program(outputs, checks)
 
 
 def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
     """The entries of a result; None where there is no instruction for them."""
     op = step.op
     if op.reach == "pointwise" and op.scalar is not None and "axis" not in step.attrs:
-        spread = [np.broadcast_to(x, step.shape).ravel() for x in operands]
+        spread = [x.ravel() if x.shape == step.shape else np.broadcast_to(x, step.shape).ravel() for x in operands]
         return _boxed([new.apply(op, xs, step.attrs) for xs in zip(*spread, strict=True)], step.shape)
     expand = op.entries or (op.array if op.moves_entries else None)
     found = _sum(step, operands[0]) if op.sums is not None else None

@@ -1,6 +1,7 @@
 """`Program`: straight-line code, its inputs and constants, and the guards that must hold; and passes.
 
-These make programs shorter, which compute the same, bit for bit. The first three look at one step after another.
+These make programs shorter, which compute the same, bit for bit, and leave out what no output and no guard depends on.
+The first three look at one step after another.
 
 fold      computes the steps whose operands are all constants, and those without entries
 simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum
@@ -11,7 +12,6 @@ merge     takes neighbouring parts of an array that are put together again as on
           into zeros in different places
 cancel    makes y of (x + y) - x, which is another number where x is larger, or infinite: only where x is a finite place
           and y the distance
-prune     drops steps that no output and no guard depends on
 arranged  the same steps in another order, for machine code
 """
 
@@ -26,6 +26,7 @@ from itertools import accumulate, count, groupby, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.dispatch import compute
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.errors import AgradError
@@ -43,7 +44,7 @@ class Input:
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, since that takes three times as long to make, and programs are long
 class Step:
     """One instruction: an operation on slots, and the shape of its result."""
 
@@ -93,14 +94,18 @@ class Program:
     @property
     def is_scalar(self) -> bool:
         """Whether all of its values are numbers, and none an array."""
-        shapes = [*[x.shape for x in self.inputs], *map(shape_of, self.constants), *[x.shape for x in self.steps]]
-        return not any(shapes)
+        return not any(self.shapes)
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """The shapes of the values in all slots."""
+        return [*[x.shape for x in self.inputs], *map(shape_of, self.constants), *[x.shape for x in self.steps]]
 
     def shape(self, slot: int) -> Shape:
         """The shape of the value in a slot."""
-        if slot >= self.first:
-            return self.steps[slot - self.first].shape
         inputs = len(self.inputs)
+        if slot >= (first := inputs + len(self.constants)):
+            return self.steps[slot - first].shape
         return self.inputs[slot].shape if slot < inputs else shape_of(self.constants[slot - inputs])
 
     def operands(self, slot: int) -> tuple[int, ...]:
@@ -214,12 +219,11 @@ _LARGE = 16_384  # entries, from which on a graph holds an array once
 
 
 def optimised(program: Program, again: bool = False) -> Program:
-    """All passes but `arranged`, most of them in one walk over the steps.
+    """All passes but `cancel` and `arranged`, most of them in one walk over the steps.
 
     With `again` the program will be differentiated: operations that stop a derivative are kept.
     """
-    with quiet():
-        return prune(merged(rewritten(program, partial(fold, again=again), partial(simplify, again=again), share)))
+    return merged(rewritten(program, partial(shortened, again=again)))
 
 
 def frozen(value: Any) -> object:
@@ -258,11 +262,10 @@ class Rewriting:
 
     def constant(self, value: Value) -> int:
         """The reference of a constant; equal ones are listed once."""
-        key = self.identity(value)
-        if key not in self.known:
-            self.known[key] = ~len(self.constants)
+        found = self.known.setdefault(self.identity(value), ~len(self.constants))
+        if found == ~len(self.constants):
             self.constants.append(value)
-        return self.known[key]
+        return found
 
     def step(self, step: Step, operands: tuple[int, ...]) -> int:
         """The reference of a new step."""
@@ -287,29 +290,35 @@ class Rewriting:
         return made[0].shape if made is not None else self.inputs[reference].shape
 
     def program(self, outputs: list[int], checks: dict[tuple[int, Any, Any], GuardCheck]) -> Program:
-        """The result."""
-        inputs, constants = len(self.inputs), len(self.constants)
+        """The result, without steps and constants that lead to no output and no check."""
+        count, read = len(self.inputs), [(check, reference) for (reference, *_), check in checks.items()]
+        used = {*outputs, *[reference for _, reference in read]}
+        for reference in range(count + len(self.steps) - 1, count - 1, -1):
+            if reference in used:
+                used.update(self.steps[reference - count][1])
+        constants = [x for x in range(-1, ~len(self.constants), -1) if x in used]
+        steps = [x for x in range(count, count + len(self.steps)) if x in used]
+        place = {x: slot for slot, x in enumerate([*range(count), *constants, *steps])}
+        made = [self.constants[~x] for x in constants], [self.steps[x - count] for x in steps]
+        return assembled(self.inputs, *made, outputs, read, place.__getitem__)
 
-        def slot(reference: int) -> int:
-            if reference < 0:
-                return inputs + ~reference
-            return reference if reference < inputs else reference + constants
 
-        read = [(check, reference) for (reference, *_), check in checks.items()]
-        return assembled(self.inputs, self.constants, self.steps, outputs, read, slot)
+@quiet()
+@collecting_later()
+def rewritten(program: Program, visit: Visit | None = None) -> Program:
+    """The program with each step replaced by what a visit returns a reference to; by itself for None.
 
-
-def rewritten(program: Program, *visits: Visit) -> Program:
-    """The program with each step replaced by what the first visit returns a reference to; by itself for None."""
+    Steps, and constants, that lead to no output and no check are dropped.
+    """
     new = Rewriting(program)
-    references = inserted(new, program, range(len(program.inputs)), *visits)
+    references = inserted(new, program, range(len(program.inputs)), visit)
     checks: dict[tuple[int, Any, Any], GuardCheck] = {}
     for check in program.checks:  # the first of equal ones
         checks.setdefault((references[check.slot], check.read, check.outcome), check)
     return new.program([references[slot] for slot in program.outputs], checks)
 
 
-def inserted(new: Rewriting, program: Program, given: Iterable[int], *visits: Visit) -> list[int]:
+def inserted(new: Rewriting, program: Program, given: Iterable[int], visit: Visit | None = None) -> list[int]:
     """The references of what is in the slots of a program whose steps are written into another in the same way.
 
     `given`: those of its inputs.
@@ -317,11 +326,7 @@ def inserted(new: Rewriting, program: Program, given: Iterable[int], *visits: Vi
     references = [*given, *map(new.constant, program.constants)]
     for step in program.steps:
         operands = tuple([references[x] for x in step.operands])
-        found = None
-        for visit in visits:
-            found = visit(new, step, operands)
-            if found is not None:
-                break
+        found = None if visit is None else visit(new, step, operands)
         references.append(new.step(step, operands) if found is None else found)
     return references
 
@@ -329,12 +334,19 @@ def inserted(new: Rewriting, program: Program, given: Iterable[int], *visits: Vi
 # The passes
 
 
+def shortened(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool = True) -> int:
+    """`fold`, `simplify` and `share`."""
+    found = fold(new, step, operands, again)
+    found = simplify(new, step, operands, again) if found is None else found
+    return share(new, step, operands) if found is None else found
+
+
 def fold(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool = False) -> int | None:
     """Compute a step on constants; one that raises is kept, to raise when the program runs.
 
     So is one whose result has no entries, unless the program will be differentiated.
     """
-    if not (again or size_of(step.shape)) and (step.op.total or step.op.moves_entries):
+    if 0 in step.shape and not again and (step.op.total or step.op.moves_entries):
         return new.constant(np.zeros(step.shape))
     if not operands or max(operands) >= 0:
         return None
@@ -354,7 +366,7 @@ def simplify(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool 
             made = new.made_by(operands[0])
             return made[1][0] if made is not None and made[0].op is op else None
         return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None
-    for identity in op.identities:
+    for identity in op.identities if min(operands) < 0 else ():
         place = op.signature.operands.index(identity.operand)
         number, other = new.number(operands[place]), operands[1 - place]
         if number is None or frozen(number) != frozen(identity.number):
@@ -369,9 +381,10 @@ def share(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
     """Compute equal steps once."""
     ordered = tuple(sorted(operands)) if step.op.commutes else operands
     key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
-    if key not in new.known:
-        new.known[key] = new.step(step, operands)
-    return new.known[key]
+    found = new.known.get(key)
+    if found is None:
+        new.known[key] = found = new.step(step, operands)
+    return found
 
 
 def cancel(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
@@ -513,15 +526,13 @@ def _of_parts(new: Rewriting, step: Step, operands: tuple[int, ...], terms: set[
     return reduce(lambda a, b: share(new, step, (a, b)), rest)
 
 
-def prune(program: Program) -> Program:
-    """Drop steps, and constants, that lead to no output and no check."""
-    given = range(len(program.inputs))
-    asked = [*program.outputs, *[check.slot for check in program.checks]]
-    return _of_slots(program, [*given, *needed(asked, given, program.operands)])
-
-
 def arranged(program: Program) -> Program:
-    """Each step as late as possible, directly before its first use, so that few registers have to be spilled.
+    """The same steps, each as late as possible: see `latest`."""
+    return _of_slots(program, latest(program))
+
+
+def latest(program: Program) -> list[int]:
+    """The slots, each step directly before its first use, so that few registers have to be spilled.
 
     The steps that lead to no output and no check are dropped.
     """
@@ -535,7 +546,7 @@ def arranged(program: Program) -> Program:
             ahead += needed
         else:
             order[ahead.pop()] = None
-    return _of_slots(program, list(order))
+    return list(order)
 
 
 def guards_first(program: Program) -> Program:

@@ -21,7 +21,7 @@ from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, iterate, stepped
 from agrad.engine.compile.python_backend import Compiled
-from agrad.engine.compile.scalarise import Unexpanded, scalarised, unrolled
+from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.graph import Units
 from agrad.engine.core.op import FUNCTIONS, OPS
@@ -85,10 +85,7 @@ class Body:
 
         If `doubts`, it has one more sum, which is not 0 where a matrix was singular: the arrays say what that gives.
         """
-        try:
-            found = self.numbers or unrolled(self.program, _MOST)
-        except Unexpanded:
-            return None
+        found = self.numbers or scalarised(self.program, _MOST, is_final=True)
         return unchecked(optimised(found)) if found is not None else None
 
     @property

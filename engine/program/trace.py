@@ -25,7 +25,7 @@ from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.autodiff.transforms import refuse_lost
 from agrad.engine.core import graph
 from agrad.engine.core.context import Tracing, current, scope
-from agrad.engine.core.graph import Guard, Node, alive, collect, collecting_later, leaf, new_node, sharers
+from agrad.engine.core.graph import Guard, Node, alive, by_seq, collect, collecting_later, leaf, new_node, sharers
 from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import bits, look_behind, note_read, take
 from agrad.engine.core.numpy_warnings import quiet
@@ -79,9 +79,8 @@ def check_kept(
     `program` is that of the function at these values. Where plain data were read in it, and its result does not depend
     on an argument, the function is traced again to find out where they were read.
     """
-    if not any(check.read is bits for check in program.checks):
-        return
-    if not set(wrt) <= {*needed(program.outputs, (), program.operands)}:
+    is_read = any(check.read is bits for check in program.checks)
+    if is_read and not set(wrt) <= {*needed(program.outputs, (), program.operands)}:
         reads: list[tuple[Node, Any]] = []
         with traced(f, values, wrt, names, reads) as (ys, xs):
             refuse_lost("compile", f, ys, {place: xs[place] for place in wrt}, reads)
@@ -255,6 +254,8 @@ class _Extraction:
         self.given = set(inputs)
         self.leaves = {leaf for x in inputs for leaf in alive(graph.roots_of(x))}
         self.keys: dict[int, object] = {}
+        self.slots: dict[Any, int] = {node: slot for slot, node in enumerate(inputs)}
+        self.constants: list[Value] = []
         self.names = list(names) or [x.name or "" for x in inputs]
         self.resolved: dict[Node, Node | Value] = {}
         self.operands: dict[Node, list[Node | Value]] = {}  # of everything that has to be computed
@@ -268,18 +269,18 @@ class _Extraction:
 
     def _need(self, roots: Iterable[Node]) -> None:
         """Find everything that has to be computed for some nodes, and the guards under which it was computed."""
-        stack = list(roots)
+        stack, known = [self._resolve(x) for x in roots], self.operands
         while stack:
-            node = self._resolve(stack.pop())
-            if type(node) is not Node or node in self.operands or node in self.given:
+            node = stack.pop()
+            if type(node) is not Node or node in known or node in self.given:
                 continue
             if node.freed is not None:
                 raise freed_error(collect([node]), self.outputs[0], "compiled")
             if node.op is not None and node.op.role == "opaque":
                 what = f"{node.title} is a Function with a backward of its own"
                 raise AgradError("guard", f"this cannot be compiled: {what}")
-            self.operands[node] = found = [self._resolve(x) if type(x) is Node else x for x in node.inputs]
-            stack += [x for x in found if type(x) is Node and x not in self.operands]
+            known[node] = found = [x if type(x) is not Node or x in known else self._resolve(x) for x in node.inputs]
+            stack += found
             if node.guard is not None:
                 self._add_guards(node.guard)
 
@@ -294,12 +295,12 @@ class _Extraction:
         return [guard for guard in self.found_guards if not self.leaves.isdisjoint(alive(guard.roots))]
 
     def _resolve(self, node: Node) -> Node | Value:
-        """The slot of a node: an input, an operation, or a constant."""
-        found = self.resolved.get(node)
-        if found is None:
-            is_step = node.op is not None and node.extra is None and node.op.role != "tied" and node not in self.given
-            self.resolved[node] = found = node if is_step else self._find(node)
-        return found
+        """What a node stands for: an input, an operation, or a constant."""
+        if node.op is not None and node.extra is None and node.op.role != "tied":
+            return node
+        if node not in self.resolved:
+            self.resolved[node] = self._find(node)
+        return self.resolved[node]
 
     def _find(self, node: Node) -> Node | Value:
         while node not in self.given:
@@ -334,34 +335,31 @@ class _Extraction:
 
     def program(self) -> Program:
         """Slots for everything that is needed."""
-        ordered = sorted(self.operands, key=lambda node: node.seq)
-        slots: dict[Any, int] = {node: slot for slot, node in enumerate(self.inputs)}
-        constants: list[Value] = []
-        operands = [[self._place(x, slots, constants) for x in self.operands[node]] for node in ordered]
-        outputs = [self._place(self._resolve(node), slots, constants) for node in self.outputs]
+        ordered: list[Any] = sorted(self.operands, key=by_seq)
+        slots = self.slots
+        operands = [[x if type(x) is Node else self._place(x) for x in self.operands[node]] for node in ordered]
+        outputs = [self._place(self._resolve(node)) for node in self.outputs]
         guards = self._about_inputs(ordered)
-        first = len(self.inputs) + len(constants)
-        slots.update((node, first + number) for number, node in enumerate(ordered))
+        first = len(self.inputs) + len(self.constants)
+        slots.update(zip(ordered, range(first, first + len(ordered)), strict=True))
         inputs = tuple(_named(self.names, [x.shape for x in self.inputs]))
-        pairs: Any = zip(ordered, operands, strict=True)
+        pairs = zip(ordered, operands, strict=True)
         steps = [Step(node.op, tuple([slots[x] for x in xs]), node.attrs or {}, node.shape) for node, xs in pairs]
         reads: Any = [(slots[self._resolve(one.node)], one) for one in guards if one.node is not None]
         checks = [GuardCheck(slot, one.read, one.outcome, one.text) for slot, one in reads]
-        return Program(inputs, tuple(constants), tuple(steps), tuple([slots[x] for x in outputs]), tuple(checks))
+        return Program(inputs, tuple(self.constants), tuple(steps), tuple([slots[x] for x in outputs]), tuple(checks))
 
-    def _place(self, x: Any, slots: dict[Any, int], constants: list[Value]) -> Any:
+    def _place(self, x: Any) -> Any:
         """The key of an operand: its node, or the constant."""
         if type(x) is Node:
             return x
         if isinstance(x, float):
             key: object = repr(x)  # 0 and -0 are two constants
         else:  # arrays with the same entries, of which there are many: a use may be a copy
-            if id(x) not in self.keys:
-                self.keys[id(x)] = identified(x)
-            key = self.keys[id(x)]
-        if key not in slots:
-            slots[key] = len(self.inputs) + len(constants)
-            constants.append(x if isinstance(x, float) else x.copy("K"))  # others may write to theirs
+            key = self.keys.get(id(x)) or self.keys.setdefault(id(x), identified(x))
+        if key not in self.slots:
+            self.slots[key] = len(self.inputs) + len(self.constants)
+            self.constants.append(x if isinstance(x, float) else x.copy("K"))  # others may write to theirs
         return key
 
     def _about_inputs(self, ordered: list[Node]) -> list[Guard]:

@@ -30,8 +30,9 @@ from agrad.engine.compile.paths import Paths, paths_of
 from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import UnwrittenError, lower
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.guards import bits, truth
-from agrad.engine.program.ir import GuardCheck, Program, arranged, frozen
+from agrad.engine.program.ir import GuardCheck, Program, frozen, latest
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
@@ -49,15 +50,13 @@ def supports(program: Program) -> str | None:
 
 
 def _of_numbers(program: Program) -> str | None:
-    length, lengths = 0, dict[tuple[str, str], int]()
-    for step in program.steps:
-        kind = step.op.name, repr(step.attrs)
-        if kind not in lengths:
-            try:
-                lengths[kind] = len(of_step(step).lines)
-            except UnwrittenError as error:
-                return str(error)
-        length += lengths[kind]
+    kinds = [(step.op.name, repr(step.attrs)) for step in program.steps]
+    steps = dict(zip(kinds, program.steps, strict=True))
+    try:
+        lengths = {kind: len(of_step(step).lines) for kind, step in steps.items()}
+    except UnwrittenError as error:
+        return str(error)
+    length = sum([lengths[kind] for kind in kinds])
     if length > _MOST:
         return f"it has {length} instructions, and machine code is for at most {_MOST}"
     numbers = len(program.inputs) + len(program.outputs)
@@ -237,13 +236,13 @@ class LLVMBackend(NativeBackend):
 BACKEND = LLVMBackend()
 
 
+@collecting_later()
 def written(program: Program, code: Code) -> list[str]:
     """The program of numbers as code, whose inputs are %x0, %x1, …; the names of its outputs."""
-    program = arranged(program)
-    slots = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
-    slots += [code.constant(float(value)) for value in program.constants]
-    for step in program.steps:
-        slots.append(lower(step.op, [slots[i] for i in step.operands], step.attrs))
+    given = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
+    slots = dict(enumerate([*given, *[code.constant(float(value)) for value in program.constants]]))
+    for slot, step in [(x, program.steps[x - program.first]) for x in latest(program)[program.first :]]:
+        slots[slot] = lower(step.op, [slots[i] for i in step.operands], step.attrs)
     return [slots[i].text for i in program.outputs]
 
 

@@ -157,11 +157,8 @@ class Buffers:
         self.fresh = [(slot, program.shape(slot)) for slot in {*memory.frames.values()}]
         arena = np.empty((memory.length,))
         self._factors = {matrix: self._room(matrix, size) for matrix, size in memory.sizes.items()}
-        kept = {
-            slot: arena[begin : begin + size_of(shape)].reshape(shape)
-            for slot, begin in memory.places.items()
-            for shape in [program.shape(slot)]
-        }
+        shapes, places = program.shapes, memory.places
+        kept = {slot: arena[x : x + size_of(shapes[slot])].reshape(shapes[slot]) for slot, x in places.items()}
         for slot, array in kept.items():
             self.table[slot] = address(array)
         self.known = {**kept, **memory.constants}  # in each call

@@ -22,7 +22,7 @@ from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, llvmlite, machine
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import Input, Program, Rewriting, Step, assembled, inserted, optimised, prune
+from agrad.engine.program.ir import Input, Program, Rewriting, Step, inserted, optimised
 from agrad.engine.values import Array
 
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
@@ -217,12 +217,11 @@ def divided(program: Program, same: Sequence[int]) -> tuple[Program, Program] | 
 
 def _taking(program: Program, slots: Iterable[int], outputs: Iterable[int]) -> Program:
     """The program of some outputs that takes what is in some slots."""
-    count, slots = len(program.inputs), list(slots)
-    inputs = [program.inputs[x] if x < count else Input(f"fixed{x}", program.shape(x)) for x in slots]
-    place = {slot: number for number, slot in enumerate([*slots, *range(count, program.first)])}
-    made: list[tuple[Step, tuple[int, ...]]] = []
+    count, slots, new = len(program.inputs), list(slots), Rewriting(program)
+    new.inputs = tuple([program.inputs[x] if x < count else Input(f"fixed{x}", program.shape(x)) for x in slots])
+    known = dict(zip(slots, range(len(slots)), strict=True))
+    known |= {slot: new.constant(value) for slot, value in enumerate(program.constants, count) if slot not in known}
     for slot, step in enumerate(program.steps, program.first):
-        if slot not in place and all(x in place for x in step.operands):
-            place[slot] = len(place)
-            made.append((step, step.operands))
-    return prune(assembled(inputs, program.constants, made, outputs, (), place.__getitem__))
+        if slot not in known and all(x in known for x in step.operands):
+            known[slot] = new.step(step, tuple([known[x] for x in step.operands]))
+    return new.program([known[x] for x in outputs], {})

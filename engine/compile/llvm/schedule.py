@@ -51,6 +51,7 @@ class Schedule:
         self.scatters: dict[int, stages.View] = {}
         self.joins: dict[int, list[stages.Join]] = {}
         self.copies: dict[int, stages.View] = {}
+        self.shapes = program.shapes
         self.systems = stages.systems(program, held)
         self.levels = dict.fromkeys(range(program.first), 0)
         self.lowered: dict[tuple[str, str], bool | None] = {}
@@ -62,8 +63,7 @@ class Schedule:
         for one in self.paths.branches:
             self.lowest.append(lowest := max(self.levels.values(), default=-1) + 1 if one.before is not None else 0)
             for slot in range(one.first, one.end):
-                ready = [self._ready(x, space) for x, space in self._reads(slot)]
-                self.levels[slot] = max([lowest, *ready])
+                self.levels[slot] = max([lowest, *[self._ready(x, space) for x, space in self._reads(slot)]])
         self.kernels: dict[tuple[Shape, int], stages.Kernel] = {}
         self.alike: dict[int, list[int]] = {}  # the steps of which most is computed with one, and itself
         self._fuse()
@@ -74,7 +74,7 @@ class Schedule:
     # What a step is
 
     def _kind(self, slot: int, step: Step) -> str:
-        shape, shapes = step.shape, [self.program.shape(x) for x in step.operands]
+        shape, shapes = step.shape, [self.shapes[x] for x in step.operands]
         if step.op.reach == "pointwise" and "axis" not in step.attrs and self.calls(step) is not None:
             if not any((shape, *shapes)):
                 return "number"
@@ -121,7 +121,7 @@ class Schedule:
 
     def _adds(self, slot: int, step: Step) -> bool:
         """Whether a step adds into zeros: a sum, if in vectors of neighbours, each entry at a place of its own."""
-        shape = self.program.shape(step.operands[0])
+        shape = self.shapes[step.operands[0]]
         view = stages.moved(OPS["getitem"], stages.dense(slot, step.shape), step.shape, shape, step.attrs)
         if view is None:
             return False
@@ -135,7 +135,12 @@ class Schedule:
 
     def base(self, slot: int) -> stages.View:
         """Where the entries of a slot lie."""
-        return self.views.get(slot) or stages.dense(slot, self.program.shape(slot))
+        return self.views.get(slot) or stages.dense(slot, self.shapes[slot])
+
+    def source(self, slot: int) -> int:
+        """The slot of the array in which these are."""
+        view = self.views.get(slot)
+        return slot if view is None else view.slot
 
     def calls(self, step: Step) -> bool | None:
         """Whether a step calls functions of the C library; None where there is no machine code for it."""
@@ -162,43 +167,45 @@ class Schedule:
         wanted = list(self.program.outputs)
         by_library: set[int] = set()
         for slot, step in enumerate(self.program.steps, self.program.first):
-            if self.kinds[slot] in ("library", "scatter", "repeat"):
+            kind = self.kinds[slot]
+            if kind in ("library", "scatter", "repeat"):
                 wanted += step.operands
             if slot in self.systems:
                 wanted.append(self.systems[slot].matrix)
-            if self.kinds[slot] == "solve":
+            if kind == "solve":
                 wanted.append(step.operands[1])
-            if self.kinds[slot] == "library":
+            if kind == "library":
                 by_library.update(step.operands)
-            if self.kinds[slot] == "product":
+            if kind == "product":
                 bases = [(x, self.base(x)) for x in step.operands]
-                wanted += [x for x, base in bases if base.table is not None or not self.program.shape(base.slot)]
-            space = self._space(slot, step)
-            views = [(x, self.views[x]) for x in step.operands if x in self.views]
-            shape = self.program.shape
-            wanted += [x for x, view in views if space is not None and not stages.broadcast(view, shape(x), space)]
+                wanted += [x for x, base in bases if base.table is not None or not self.shapes[base.slot]]
+            if (space := self._space(slot, step)) is not None:
+                views = [(x, self.views[x]) for x in step.operands if x in self.views]
+                wanted += [x for x, view in views if not stages.broadcast(view, self.shapes[x], space)]
         while wanted:
             slot = wanted.pop()
             if self.kind(slot) == "view":
                 is_view = self.step(slot).op.role == "view" and slot in by_library
                 self.kinds[slot] = "library" if is_view else "copy"
-                del self.views[slot]
+                self.copies[slot] = self.views.pop(slot)
                 if is_view:
                     wanted += self.step(slot).operands
                     by_library.update(self.step(slot).operands)
             self.stored.add(slot)
         self._settle_views()
         reads = [one for slot in self.kinds for one in self._reads(slot)]
-        self.stored.update([self.base(x).slot for x, space in reads if not self.is_direct(x, space)])
+        self.stored.update([self.source(x) for x, space in reads if not self.is_direct(x, space)])
 
     def _settle_views(self) -> None:
         """A view of what has become an array is one of that array."""
-        for slot, kind in self.kinds.items():
-            if kind not in ("view", "copy"):
-                continue
+        changed = {*self.copies}
+        for slot, kind in self.kinds.items() if changed else ():
             step = self.step(slot)
+            if kind not in ("view", "copy") or step.operands[0] not in changed:
+                continue
+            changed.add(slot)
             base = self.base(step.operands[0])
-            view = stages.moved(step.op, base, self.program.shape(step.operands[0]), step.shape, step.attrs)
+            view = stages.moved(step.op, base, self.shapes[step.operands[0]], step.shape, step.attrs)
             assert view is not None
             (self.views if kind == "view" else self.copies)[slot] = view
 
@@ -206,7 +213,7 @@ class Schedule:
         """The shape over which a kernel, or a sum, loops; () for a number."""
         kind = self.kinds[slot]
         if kind == "sum":
-            return self.program.shape(step.operands[0])
+            return self.shapes[step.operands[0]]
         return step.shape if kind in ("kernel", "number") else None
 
     def _reads(self, slot: int) -> list[tuple[int, Shape | None]]:
@@ -217,7 +224,7 @@ class Schedule:
         if kind == "solve":
             return [(self.systems[slot].matrix, None), (step.operands[1], None)]
         if kind == "join":
-            return [(part.operand, self.program.shape(part.operand)) for part in self.joins[slot]]
+            return [(part.operand, self.shapes[part.operand]) for part in self.joins[slot]]
         space = self._space(slot, step)
         return [(x, space) for x in step.operands]
 
@@ -228,14 +235,14 @@ class Schedule:
                 made = [*stage.stores, *[one.slot for one in stage.sums], *[one.slot for one in stage.joins]]
                 return made, {view.slot for view in stage.reads.values()}
             case stages.Alone():
-                return [stage.slot], {self.base(x).slot for x, _ in self._reads(stage.slot)}
+                return [stage.slot], {self.source(x) for x, _ in self._reads(stage.slot)}
             case stages.Factorise():
                 return [], {stage.matrix}
         return [], set()
 
     def is_direct(self, slot: int, space: Shape | None) -> bool:
         """Whether a slot is computed in the same loop."""
-        return self.kind(slot) == "kernel" and self.program.shape(slot) == space
+        return self.kind(slot) == "kernel" and self.shapes[slot] == space
 
     # When
 
@@ -243,7 +250,7 @@ class Schedule:
         """The level from which on something can be read."""
         if self.is_direct(operand, space):
             return self.levels[operand]
-        base = self.base(operand).slot
+        base = self.source(operand)
         return self.levels[base] + (self.kind(base) in ("kernel", "sum", "join", "copy"))
 
     # Kernels
@@ -260,7 +267,7 @@ class Schedule:
         for slot, step in enumerate(self.program.steps, self.program.first):
             kind, level = self.kinds[slot], self.levels[slot]
             if kind == "sum":
-                kernel(self.program.shape(step.operands[0]), level, step.operands[0]).sums.append(self.sums[slot])
+                kernel(self.shapes[step.operands[0]], level, step.operands[0]).sums.append(self.sums[slot])
             elif kind == "kernel" and slot in self.stored:
                 kernel(step.shape, level, slot).stores.append(slot)
             elif kind == "copy":
@@ -268,7 +275,7 @@ class Schedule:
                 one.reads[slot] = self.copies[slot]
                 one.joins.append(stages.Join(slot, slot, stages.strides_of(step.shape), 0))
             for part in self.joins.get(slot, ()):
-                space = self.program.shape(part.operand)
+                space = self.shapes[part.operand]
                 level = max(self._ready(part.operand, space), self.lowest[self.paths.at(slot)])
                 kernel(space, level, part.operand).joins.append(part)
         groups: dict[tuple[int, ...], list[int]] = {}
@@ -317,7 +324,7 @@ class Schedule:
 
     def read(self, slot: int, space: Shape) -> stages.View:
         """The entries of a slot as those of a larger shape."""
-        view = stages.broadcast(self.base(slot), self.program.shape(slot), space)
+        view = stages.broadcast(self.base(slot), self.shapes[slot], space)
         assert view is not None
         return view
 

@@ -137,10 +137,10 @@ def systems(program: Program, held: Collection[int] = ()) -> dict[int, System]:
 
     `held` are inputs that are the same in several calls. None without SciPy.
     """
-    found: dict[int, System] = {}
+    found, solve = dict[int, System](), OPS["solve"]
     for slot, step in enumerate(program.steps, program.first):
-        shapes = [program.shape(x) for x in step.operands]
-        if step.op is OPS["solve"] and _is_of_one(shapes):
+        shapes = [program.shape(x) for x in step.operands] if step.op is solve or step.op.by_factors else []
+        if step.op is solve and _is_of_one(shapes):
             found[slot] = _system(program, step.operands[0])
         elif step.op.by_factors is not None and len(shapes) == 1 and _is_of_one([shapes[0], shapes[0]]):
             one = _system(program, step.operands[0])

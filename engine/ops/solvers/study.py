@@ -21,7 +21,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers import zeros
 from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of
 from agrad.engine.ops.solvers.jumps import Jumps, changes, is_smooth
-from agrad.engine.program.ir import prune
+from agrad.engine.program.ir import rewritten
 from agrad.engine.program.scan import Body
 from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Array, format_number, np
@@ -187,7 +187,7 @@ class _Studied:
         body = self.bodies[0]
         for step in body.program.steps:
             if step.op.name in _SINGULAR and not step.shape:
-                part = prune(replace(body.program, outputs=(step.operands[_SINGULAR[step.op.name]],)))
+                part = rewritten(replace(body.program, outputs=(step.operands[_SINGULAR[step.op.name]],)))
                 with suppress(AgradError):  # of what is 0 all the way, or has no value
                     found = zeros.zeros_of(
                         derived(Body(part, body.sizes, body.example), lambda y, *_: y), self.same, self.ends
