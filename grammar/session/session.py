@@ -7,7 +7,6 @@ the random generator.
 from __future__ import annotations
 
 import re
-import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -523,7 +522,7 @@ class Session:
         written = self.record.keeper is not None and statement is not None and not isinstance(statement, BLOCKS)
         held = OutputBuffer(emit, self.machine if written else None)
         running.listener = self._hear(held)
-        around, watch = (self.emit, self._log, silence, sys.getrecursionlimit()), self.watch
+        around, watch = (self.emit, self._log, silence, syntax.depth.needed()), self.watch
         watch.start(span, limits)
         # From here to `try` nothing is called, so that no Ctrl-C can come in between.
         self.emit, self._log, running.undo_log = held, log, log
@@ -603,7 +602,7 @@ class Session:
 
     def _end(self, emit: Emit, log: UndoLog | None, silence: Silence, levels: int) -> None:
         """Restore the context around a statement that has ended. May be called again if it was interrupted."""
-        sys.setrecursionlimit(levels)
+        syntax.depth.need(levels)
         self.watch.running = False
         self.emit, self._log = emit, log
         silence.end()
