@@ -82,7 +82,7 @@ def formula(
 def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
     """A statement in which `df/dx` is `d/dx f`, and that of a function of several names `d/dx f(x, y)`.
 
-    Where df or dx has a value, it is a quotient.
+    Where df or dx has a value, it is a quotient. `df/dx(1, 2)` and `∂f/∂x(1, 2)` are its derivative there.
     """
 
     def change(node: Any) -> Any:
@@ -90,6 +90,12 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
         match node:
             case Lambda():
                 return node
+            case Call(Call(Name(".leibniz"), (Lambda((Parameter(by), *_), Name() as f), _, Number(times), *_))):
+                return there(node, f, by, int(times), span)
+            case Binary("/", Name(above), Call(Name(below))) if not ({above, below} & names.keys()):
+                if (found := re.fullmatch(r"d([23]?)(\w+)/d(\w+?)\1", f"{above}/{below}")) is None:
+                    return None
+                return there(node.right, Name(found[2], span=node.left.span), found[3], int(found[1] or 1), span)
             case Binary("/", Name(above), Name(below)) if not ({above, below} & names.keys()):
                 if not (found := re.fullmatch(r"d([23]?)(\w+)/d(\w+?)\1", f"{above}/{below}")) or found[2] not in names:
                     return None
@@ -104,6 +110,17 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
                 whole = Lambda(made.parameters, called(f, by), span=made.span)
                 return Call(node.function, (whole, *rest), (), span=span)
         return None
+
+    def there(call: Any, f: Any, by: str, order: int, span: Span) -> Any:
+        """A derivative of a function of the user by a parameter, with these arguments; None of all else."""
+        definition, made = getattr(names.get(f.id), "definition", None), f
+        if definition is None or not (by in (given := definition.parameters[: definition.placed]) or len(given) == 1):
+            return None
+        place, named = Number(float(given.index(by) if by in given else 0), span=f.span), dict(call.keywords)
+        arguments = [*call.arguments, *(named.pop(one) for one in given[len(call.arguments) :] if one in named)]
+        for _ in range(order):
+            made = Call(Name(".op grad", span=f.span), (made, place), (), span=f.span)
+        return Call(made, tuple(arguments), tuple(named.items()), span=span)
 
     def called(f: Any, by: str) -> Any:
         """A function of several names with them as its arguments; any other value as it is."""
