@@ -33,10 +33,13 @@ def test_every_row_has_its_words_and_samples(op):
     assert op.family in {*FAMILIES, "internal"}
 
 
-def test_without_docstrings_all_is_there_but_the_words():
+def test_without_docstrings_all_is_there_with_the_words():
     code = "from agrad.engine.core.op import FUNCTIONS, OPS; import agrad.engine.ops; rows = (*OPS.items(), *FUNCTIONS.items()); "
     code += "print([(name, e.signature.text, e.total, e.pure, e.samples, e.kinks != (), e.domain is None) for name, e in rows]); "
-    code += "print([(name, FUNCTIONS[name].family) for name in FUNCTIONS])"
+    code += (
+        "print([(name, FUNCTIONS[name].family, FUNCTIONS[name].doc, FUNCTIONS[name].example) for name in FUNCTIONS]); "
+    )
+    code += "from agrad.grammar.commands import COMMANDS; print([(name, COMMANDS[name].help) for name in COMMANDS])"
     whole, bare = (
         subprocess.check_output([sys.executable, *way, "-c", code], text=True) for way in ((), ("-OO", "-B"))
     )
