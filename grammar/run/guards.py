@@ -581,7 +581,7 @@ class Python(builtins.Builtins, Machine):
         exceptions = {name: getattr(real, name) for name in reach.reachable("exceptions")}
         self.builtin_of = {*exceptions.values()}
         found: dict[str, Any] = self.functions() | exceptions | {"type": self.type}
-        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
+        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor", "floordiv")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
         words = "shown attr loaded entry augmented cells poll caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}

@@ -266,6 +266,11 @@ class Builtins:
                         raise large("so wide a field")
         return a % b if in_place is None else in_place(a, b)
 
+    @staticmethod
+    def floordiv(a: Any, b: Any, in_place: Any = None) -> Any:
+        """`a // b`, in a frame that can import."""
+        return a // b if in_place is None else in_place(a, b)
+
     def _in_place(self, name: str) -> Callable[[Any, Any], Any]:
         function = getattr(operator, f"i{_REAL[name]}")
         checked: Any = getattr(self, name, None)
@@ -284,6 +289,7 @@ class Builtins:
             getattr(Builtins, name).__qualname__ = name  # as an error of a call names it
             found[name] = modules.named(getattr(self, name), name)
         Builtins.power.__qualname__ = "pow"
+        found["divmod"] = modules.named(divmod, "divmod")  # as `floordiv`
         found |= {"range": Range, "pow": modules.named(self.power, "pow"), "quit": found["exit"]}
         found["SystemExit"] = found["exit"]  # in `raise SystemExit(3)`
         return found | {name: modules.named(partial(self._best, getattr(real, name)), name) for name in ("max", "min")}
