@@ -564,6 +564,8 @@ class Python(builtins.Builtins, Machine):
         kind = type(x)
         if kind is range or kind is builtins.Range:
             return builtins.Range
+        if kind in (map, builtins.Map):
+            return builtins.Map
         if kind is builtins.Attributes:
             return dict
         if issubclass(kind, type):
@@ -572,7 +574,7 @@ class Python(builtins.Builtins, Machine):
             return kind
         if kind.__module__ == "numpy" and kind.__name__ == "number":  # which np.float64 is to a script
             return x.dtype
-        if self.is_ours(kind) or kind in (map, zip, filter, enumerate, reversed, super):
+        if self.is_ours(kind) or kind in (zip, filter, enumerate, reversed, super):
             return kind
         raise TypeError("the type of this cannot be reached")
 
