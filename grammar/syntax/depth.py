@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock, get_ident
+from threading import get_ident
 
-_lock = Lock()
 _usual = sys.getrecursionlimit()  # while no thread needs more
 _needed: dict[int, int] = {}  # by thread
 
@@ -18,16 +17,19 @@ def needed() -> int:
 
 
 def need(calls: int) -> None:
-    """Set what this thread needs from now on."""
+    """Set what this thread needs from now on.
+
+    Without a lock, for which a finalizer that runs here would wait: who sets the limit last makes it right.
+    """
     global _usual
-    with _lock:
-        if not _needed:
-            _usual = sys.getrecursionlimit()
-        if calls:
-            _needed[get_ident()] = calls
-        else:
-            _needed.pop(get_ident(), None)
-        sys.setrecursionlimit(max(_usual, *_needed.values(), 0))
+    now, thread = sys.getrecursionlimit(), get_ident()
+    if not _needed:  # nobody has changed it
+        _usual = now
+    _needed[thread] = calls
+    while (wanted := max(_usual, *_needed.copy().values())) != sys.getrecursionlimit():
+        sys.setrecursionlimit(wanted)
+    if not calls:
+        _needed.pop(thread, None)
 
 
 @contextmanager
