@@ -451,6 +451,8 @@ class Builder:
 
     def ambiguous(self, span: Span, *readings: str) -> AgradError:
         """The error for what can be read in two ways, with both."""
+        if span.text.startswith("integral ") and (whole := errors.notation.rewritten(span)):
+            return syntax_error("two readings", span, fixes=whole, text=span.text)
         return syntax_error("two readings", span, *readings, text=span.text)
 
     def comparator(self, parts: Parts) -> str:
