@@ -14,7 +14,7 @@ from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import Units, collect
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import Program
 from agrad.engine.program.trace import extract, infer_units, plain
 from agrad.engine.units import quantity
@@ -42,6 +42,7 @@ from agrad.grammar.syntax.ast import (
     nodes,
     replaced,
 )
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse_expression
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
@@ -83,6 +84,7 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
     """A statement in which `df/dx` is `d/dx f`, and that of a function of several names `d/dx f(x, y)`.
 
     Where df or dx has a value, it is a quotient. `df/dx(1, 2)` and `∂f/∂x(1, 2)` are its derivative there.
+    Raises AgradError for `d/dx f(1, 2)`, which is the derivative of a number.
     """
 
     def change(node: Any) -> Any:
@@ -106,10 +108,24 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
                 at = Span(span.source, span.start, span.start)
                 given = made, Name(by, span=span), Number(float(order or 1), span=at), Number(0.0, span=at)
                 return Call(Name(".leibniz", span=span), (*given, String("", span=span)), (), span=span)
+            case Call(
+                Name(".leibniz"), (Lambda((Parameter(by), *_), Call(Name() as f, given, ())), _, Number(times), *_)
+            ):
+                if given and there(node, f, by, 1, span) and all(is_number(one, by) for one in given):
+                    shown = f"{f.id}({', '.join(one.span.text for one in given)})"
+                    message = f"{shown} is a number, with no {by} in it: its derivative is 0"
+                    order = f"{times:.0f}".replace("1", "")
+                    fix = corrected(span, f"d{order}{f.id}/d{by}{order}{shown.removeprefix(f.id)}")
+                    raise AgradError("grad", message, labels=[Label(span)], fixes=[fix])
             case Call(Name(".leibniz"), (Lambda((Parameter(by), *_), Name() as f) as made, *rest)):
                 whole = Lambda(made.parameters, called(f, by), span=made.span)
                 return Call(node.function, (whole, *rest), (), span=span)
         return None
+
+    def is_number(given: Any, by: str) -> bool:
+        """Whether an argument is computed from numbers, and from no name without a value, nor this one."""
+        found = [names.get(one.id, CONSTANTS.get(one.id)) if one.id != by else None for one in loads(given)]
+        return not any(one is None or getattr(one, "requires_grad", False) for one in found)
 
     def there(call: Any, f: Any, by: str, order: int, span: Span) -> Any:
         """A derivative of a function of the user by a parameter, with these arguments; None of all else."""
