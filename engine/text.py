@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from io import StringIO
 from itertools import zip_longest
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from agrad.lazy import pattern, rare
 
@@ -15,6 +17,28 @@ def beside(path: str, name: str) -> str:
     """The text of a file that lies beside a module, whose path is given: `beside(__file__, "messages.txt")`."""
     with open(os.path.join(os.path.dirname(path), name), encoding="utf-8") as file:
         return file.read()
+
+
+def docstring(function: Any) -> str:
+    """The docstring of a function, from its source, if that is there, where Python has left it out, with -OO."""
+    if function.__doc__ is not None or sys.flags.optimize < 2:
+        return function.__doc__ or ""
+    code = function.__code__
+    return _docstrings(code.co_filename).get(code.co_firstlineno, "")
+
+
+@cache
+def _docstrings(path: str) -> dict[int, str]:
+    """The docstrings of the functions of a file by their first lines, those of decorators."""
+    import ast  # which only this case needs
+
+    try:
+        tree = ast.parse(beside(path, path))
+    except OSError:
+        return {}
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    lines = [min([node.lineno, *(one.lineno for one in node.decorator_list)]) for node in made]
+    return {line: ast.get_docstring(node, clean=False) or "" for line, node in zip(lines, made, strict=True)}
 
 
 def tables(text: str) -> dict[str, dict[str, str]]:

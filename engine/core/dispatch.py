@@ -29,6 +29,7 @@ from agrad.engine.core.op import (
 )
 from agrad.engine.core.tensor import BLANK, Tensor, bare, inherit, tensors_in
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.text import docstring
 from agrad.engine.values import (
     IEEE,
     MISSING,
@@ -797,7 +798,7 @@ def _signature_of(function: Function) -> str:
 def words(function: Function) -> dict[str, str]:
     """What a docstring says for help: the `doc`, and behind it, each from a line on, `derivative: …`, `example: …`."""
     found, word = {"doc": ""}, "doc"
-    for line in (function.__doc__ or "").split("\n"):
+    for line in docstring(function).split("\n"):
         begins, colon, rest = line.strip().partition(": ")
         word, text = (begins, rest) if colon and begins in ("derivative", "example") else (word, line)
         found[word] = f"{found.get(word, '')} {text.strip()}".strip()

@@ -14,6 +14,7 @@ from agrad.engine.core.context import afford, current
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.text import beside, tables
 from agrad.engine.values import np as real
+from agrad.engine.values import size_of
 from agrad.numpy.arrays import (
     DTYPES,
     NUMPY,
@@ -78,6 +79,15 @@ def _keywords(given: dict[str, Any], name: str) -> dict[str, Any]:
 def _sizes(x: Any) -> int:
     """How many entries an argument has."""
     return int(real.size(x)) if not isinstance(x, tuple | list) else sum(map(_sizes, x))
+
+
+def _joined(x: Any) -> int:
+    """How many entries the array has that NumPy makes of a list and all that is in it."""
+    if isinstance(x, core.Tensor):
+        return size_of(x.node.shape)
+    if type(x) not in (list, tuple):
+        return len(x) if type(x) is range else 1
+    return len(x) if {*map(type, x)} <= {int, float, bool} else sum(map(_joined, x))
 
 
 def _large(x: Any) -> float:
@@ -154,6 +164,8 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
             return _traced(name, of(), args, keywords)
         if name in ("empty", "empty_like"):
             return NUMPY[f"zeros{name[5:]}"](*args, **keywords)  # nothing is left as it was in memory
+        if (entries := sum([_joined(one) for one in args if type(one) in (list, tuple)])) > 1e6:
+            afford(f"np.{name}", (entries,))  # before each part is copied
         given = tuple([_given(one, name) if not _is_type(one) else dtype_in_numpy(one) for one in args])
         options = _keywords(keywords, name)
         _afford(name, given, options)

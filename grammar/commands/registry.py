@@ -16,6 +16,7 @@ from agrad.engine.core.context import Context
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Kind, Label, NoGraph, Note
 from agrad.engine.struct import Struct
+from agrad.engine.text import docstring
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Result, Settings, Shown
 from agrad.grammar.run.machine import Machine
@@ -243,7 +244,7 @@ def command(
 
     def register(run: Handler) -> Handler:
         name = word or run.__name__.lstrip("_")
-        usage, told, rows = _said(name, text or run.__doc__ or "")
+        usage, told, rows = _said(name, text or docstring(run))
         example, typed = rows.pop("example", ""), rows.pop("as typed", usage)
         keywords = {row: meaning for row, meaning in rows.items() if "=" in row}
         meanings = {row: meaning for row, meaning in rows.items() if "=" not in row} or dict.fromkeys(options, "")
@@ -256,7 +257,7 @@ def command(
 
 
 def _said(word: str, text: str) -> tuple[str, str, dict[str, str]]:
-    """The three parts of a docstring, which Python leaves out with -OO: then there are no words about the command."""
+    """The three parts of a docstring; without one there are no words about the command."""
     parts = rare.inspect.cleandoc(text).split("\n\n")
     usage, told, rows = parts if len(parts) == 3 else (word, "", "")
     usage = usage.replace(f"\n{word} ", f"   {word} ").replace("\n", " ")

@@ -21,6 +21,7 @@ from agrad.engine.ops.solvers.implicit import METHODS, Minimum
 from agrad.engine.program.closed import flat, joined, settled, split, vector_of
 from agrad.engine.program.replay import forward
 from agrad.engine.program.trace import extract, inlined
+from agrad.engine.text import docstring
 from agrad.engine.values import Value, format_number
 from agrad.grammar import syntax
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
@@ -248,7 +249,7 @@ for _word, _extreme, _example in (
     ("minimize", "least", "var w = 1; y = (w - 3)**2; minimize y over w"),
     ("maximize", "largest", "var w = 1; y = 5 - (w - 3)**2; maximize y over w"),
 ):
-    _text = (_descend.__doc__ or "").format(word=_word, extreme=_extreme, example=_example)
+    _text = docstring(_descend).format(word=_word, extreme=_extreme, example=_example)
     command(_word, _text, {"over": LEAVES, "method": _METHODS, "until": VALUE}, changes="graph", operands=EXPRESSION)(
         _descend
     )

@@ -13,7 +13,6 @@ its deep parts become functions, which are called where they stand.
 from __future__ import annotations
 
 import _ast as py
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -31,6 +30,7 @@ from agrad.grammar.runtime import attributes, notes
 from agrad.grammar.runtime.builtins import Definition, Loop, bindable, defined, is_result
 from agrad.grammar.runtime.operations import COMPARE, called_directly, lost_write, takes_several
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.depth import deep
 
 EXACT = 2.0**53  # up to here, every whole number is a float64
 DEEP = 40  # levels of one Python expression
@@ -1054,12 +1054,6 @@ def of_body(body: ast.Body, in_function: bool) -> CodeType:
     return _Generator(body, body[0].span, in_function).program()
 
 
-@contextmanager
-def deeply() -> Iterator[None]:
+def deeply() -> AbstractContextManager[None]:
     """Python's functions may call each other more deeply: it takes no stack of C."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(_MOST_CALLS)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+    return deep(_MOST_CALLS)

@@ -564,6 +564,8 @@ class Python(builtins.Builtins, Machine):
         kind = type(x)
         if kind is range or kind is builtins.Range:
             return builtins.Range
+        if kind in (map, builtins.Map):
+            return builtins.Map
         if kind is builtins.Attributes:
             return dict
         if issubclass(kind, type):
@@ -572,7 +574,7 @@ class Python(builtins.Builtins, Machine):
             return kind
         if kind.__module__ == "numpy" and kind.__name__ == "number":  # which np.float64 is to a script
             return x.dtype._class
-        if self.is_ours(kind) or kind in (map, zip, filter, enumerate, reversed, super):
+        if self.is_ours(kind) or kind in (zip, filter, enumerate, reversed, super):
             return kind
         raise TypeError("the type of this cannot be reached")
 
@@ -581,7 +583,7 @@ class Python(builtins.Builtins, Machine):
         exceptions = {name: getattr(real, name) for name in reach.reachable("exceptions")}
         self.builtin_of = {*exceptions.values()}
         found: dict[str, Any] = self.functions() | exceptions | {"type": self.type}
-        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
+        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor", "floordiv")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
         words = "shown attr loaded entry augmented cells poll caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}

@@ -46,7 +46,7 @@ from agrad.grammar.run.places import THUNK, Local, Running, frames, innermost, p
 from agrad.grammar.runtime import attributes, builtins, notes, operations
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.operations import SEQUENCES, adapted, as_array, function_of, is_table, iterate, truth
-from agrad.grammar.syntax import ast
+from agrad.grammar.syntax import ast, depth
 from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.values import lists
 from agrad.grammar.values.lists import List, Star, entries_of, plain, tensors_in
@@ -138,13 +138,13 @@ class Machine:
     def run(self, code: CodeType) -> Any:
         """Run the code of a statement (or expression) at the top level."""
         self.growth.next_round()
-        context, file, limit = current(), code.co_filename, sys.getrecursionlimit()
+        context, file, levels = current(), code.co_filename, depth.needed()
         log, before = self._remembered(file.binds)  # type: ignore[attr-defined]
         if innermost(_getframe(1)) is None:
             self.calling = self.expecting = 0  # a Ctrl-C may have come right after it was raised
         self.builtins[".stop"] = self.session.watch.polled
         script, context.script, self.running.due = context.script, self.running, self.session.watch.due
-        sys.setrecursionlimit(max(limit, self.most_frames))
+        depth.need(max(levels, self.most_frames))
         try:
             found = self.function(code, self.session.names)()
         except Exception as error:
@@ -153,7 +153,7 @@ class Machine:
             raise problem from None
         finally:
             context.script = script
-            sys.setrecursionlimit(limit)
+            depth.need(levels)
             self._changed(log, before)
         tree = file.tree  # type: ignore[attr-defined]
         context.place = tree.span if isinstance(tree, ast.Expr) else None  # of what is made of the value

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import _ast as py
 import re
+import sys
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
@@ -36,6 +37,8 @@ _READ = frozenset({"name"})  # `__name__`, which has a value of its own
 _IN_CLASS = SPECIAL | {"match_args", "doc"}
 _IDENTIFIERS = frozenset({"id", "arg", "attr", "name", "asname", "module", "rest", "names", "kwd_attrs"})
 _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be much larger than the operands
+# From 3.12 on CPython imports a module for this of long whole numbers, as no frame of a script can.
+_LONG: Any = py.FloorDiv if sys.version_info >= (3, 12) else ()
 _SMALL = 2**62
 _SHORT = 30  # nodes: a part that has fewer may stand in the code twice
 _WIDE = re.compile(r"\d{7}")
@@ -214,20 +217,21 @@ class _Guards(Nodes):
         node, (left, right) = self.whole(node), (node.left, node.right)
         if isinstance(node.op, py.BitXor) and not is_script(self.source):
             return self.helped("xor", node, left, right)
-        if not isinstance(node.op, _LARGE):
+        is_long = isinstance(node.op, _LONG) and not _is_number(right)
+        if not (is_long or isinstance(node.op, _LARGE)):
             return node
         is_product, is_mod = isinstance(node.op, py.Mult), isinstance(node.op, py.Mod)
         if any(_is_number(one, float) for one in ((left, right) if is_product else (left,))):
             return node
         helped = self.helped(type(node.op).__name__.lower(), node, left, right)
         names = [one for one in ((left, right) if is_product else (left,)) if not _is_number(one)]
-        is_known = (is_product or is_mod) and names != [] and all(isinstance(one, py.Name) for one in names)
+        is_known = (is_product or is_mod or is_long) and names != [] and all(isinstance(one, py.Name) for one in names)
         first, ways = names[0] if is_known else left, []
         if isinstance(first, py.Name) and len([*islice(nodes(right), _SHORT)]) < _SHORT:
             ways.append(self.kind(first, py.In(), ".quick", node))
         if is_known:
             tests = [self.kind(one, py.In(), ".reals", one) for one in {one.id: one for one in names}.values()]
-            if len(names) == 2:  # a small number makes the product little longer than the other is
+            if is_long or len(names) == 2:  # a small number makes the product little longer than the other is
                 signs: list[Any] = [py.Lt(), py.Lt()]
                 ends = [self.constant(end, node) for end in (-_SMALL, _SMALL)]
                 tests.append(self.at(py.Compare(ends[0], signs, [left, ends[1]]), node))

@@ -27,8 +27,6 @@ def of_python(machine: Any, error: Exception, frame: FrameType, place: Span) -> 
         name, message = "MemoryError", error.message
     elif isinstance(error, SystemError) and "NULL without setting" in message:  # as `deque` without memory ends
         return MemoryError()
-    elif isinstance(error, KeyError) and error.args == ("__builtins__",):  # which a module of CPython's own looks for
-        name, message = "OverflowError", "from Python 3.12 on, a script cannot divide numbers of so many digits"
     elif isinstance(error, RecursionError):
         message = f"{frame.f_code.co_name.strip('<>')}: calls are nested too deeply"
     kinds = {kind: tuple([getattr(real, one) for one in row.split()]) for kind, row in REACH["kinds"].items()}

@@ -279,7 +279,7 @@ def _too_many(at: Span, error: AgradError) -> list[str]:
     plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
     fix = ""
     entry = FUNCTIONS.get(name)
-    form = entry.signature if entry is not None and entry.family == "reductions" else None
+    form = entry.signature if entry is not None and (entry.family == "reductions" or name == "roots") else None
     takes_one = form is not None and len(form.operands) == 1 and REQUIRED not in form.attributes.values()
     if takes_one and len(given) > 1 and plain:
         fix = f"{name}([{', '.join(given)}])" if all(re.fullmatch(r"-?[\d.]+", one) for one in given) else ""
@@ -535,13 +535,18 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         given = arguments(span)
         plain = " ".join([name, *given])
         is_whole = can_be_read(plain) if len(given) == 1 else not given and name in ALONE
-        fixes = [plain if is_whole else Hint(SHAPES[name])]
+        fixes = [*filter(can_be_read, rewritten(span))] or [plain if is_whole else Hint(SHAPES[name])]
         message = f"{name} is a command, which is written without brackets"
         return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
     if name in ("torch", "numpy", "np") or (name in MODULES | USUAL and span.source.text.startswith(".", span.end)):
         return _of_a_module(name, span)
     close = [*filter(can_be_read, rewritten(span))] or _in_words(name, span) or _option(name, span)
     close = close or _elsewhere(name, span, called, known)
+    if not close and called and name.isupper() and name not in ("VAR", "ATAN2", "INT"):  # as spreadsheets have them
+        lower = "log10" if name == "LOG" and len(arguments(span)) == 1 else name.lower()
+        close = _elsewhere(lower, span, called, known) or edits(
+            span, *[lower] * (lower in FUNCTIONS or lower in SCHOOL)
+        )
     close = close or _as_unit(name, span, called or bool(suggest(name, known)))
     close = close or _quotient(name, span, known) or _joined(name, span, called, known)
     if not close and name in SHAPES and not called:
@@ -648,9 +653,21 @@ def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
     if y in known:
         is_array = isinstance(known, Mapping) and getattr(known.get(x), "shape", None)
         derivative = f"grad({y}, {x})" if is_array else f"(d{order}/d{x}{order} {y})"
-        if _rest(span)[found.end() :].startswith("(") and isinstance(known, Mapping) and callable(known[y]):
+        end = span.start + found.end()
+        if (call := _call(Span(span.source, end, end))) and isinstance(known, Mapping):
+            parameters = getattr(getattr(known[y], "definition", None), "parameters", ())
+            if len(parameters) > 1:  # df/dx(2, 3)
+                ways = [parameters.index(one) for one in (parameters if x not in parameters else (x,))]
+                opened, closed = "grad(" * int(order or 1), [f", {place})" * int(order or 1) for place in ways]
+                return edits(Span(span.source, span.start, end), *[f"{opened}{y}{one}" for one in closed])
+            if not callable(known[y]):
+                whole, there = (
+                    Span(span.source, span.start, end + len(call)),
+                    f"forward {y} with {x}={call.strip()[1:-1]}",
+                )
+                return edits(whole, f"{there}; {derivative}") or [Hint(f"{there}   first")]
             derivative = y + "'" * int(order or 1)  # of df/dx(2)
-        return [corrected(Span(span.source, span.start, span.start + found.end()), derivative)]
+        return [corrected(Span(span.source, span.start, end), derivative)]
     return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
 
 

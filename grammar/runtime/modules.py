@@ -27,11 +27,15 @@ _TURNS = 1000  # between two readings of the clock
 def through(values: Iterable[Any]) -> Iterator[Any]:
     """Values one by one, each through code of Python, which can be stopped: by a signal, or by the clock."""
     for place, one in enumerate(values):
-        if not place % _TURNS and current().script is not None:
-            watch = current().script.watch  # type: ignore[union-attr]
-            if watch.polled:
-                watch.look(list)
+        if not place % _TURNS:
+            look()
         yield one
+
+
+def look() -> None:
+    """Raise TimeUp if time is up, where no signal says so."""
+    if (script := current().script) is not None and script.watch.polled:
+        script.watch.look(list)
 
 
 class Module:

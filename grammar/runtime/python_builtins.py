@@ -7,11 +7,13 @@ from __future__ import annotations
 import builtins as real
 import operator
 import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from types import FunctionType
 from typing import Any, NoReturn
 
 from agrad.engine.core.context import current
@@ -114,6 +116,43 @@ class Range(metaclass=StandIn):
 
 
 Sequence.register(Range)
+
+
+class Map(metaclass=StandIn):
+    """A map: Python's own where its function is a script's, or takes no time; else each value passes code of Python."""
+
+    __slots__ = ("held", "last", "values")
+    __module__, __qualname__ = "builtins", "map"
+    real = map
+    values: Iterator[Any]
+    last: Any  # the last value that has a length
+    held: int  # the entries of those that are still there
+
+    def __new__(cls, function: Any, /, *iterables: Any) -> Any:
+        """A map of Python, or one of these."""
+        values = map(function, *iterables)
+        is_ours = type(function) is FunctionType and type(function.__code__.co_filename) is not str
+        if is_ours or any(function is one for one in _QUICK):
+            return values
+        made = object.__new__(cls)
+        made.values, made.last, made.held = values, None, 0
+        return made
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        modules.look()
+        found = next(self.values)
+        if self.last is not None and sys.getrefcount(self.last) > 2:
+            self.held += len(self.last)
+            afford(self.held, "these values")
+        self.last = found if type(found) in _LISTED else None
+        return found
+
+
+_QUICK = (int, float, bool, abs, len, ord, chr)
+_LISTED = frozenset({list, tuple, set, frozenset, dict})
 
 
 def large(message: str) -> Large:
@@ -266,6 +305,11 @@ class Builtins:
                         raise large("so wide a field")
         return a % b if in_place is None else in_place(a, b)
 
+    @staticmethod
+    def floordiv(a: Any, b: Any, in_place: Any = None) -> Any:
+        """`a // b`, in a frame that can import."""
+        return a // b if in_place is None else in_place(a, b)
+
     def _in_place(self, name: str) -> Callable[[Any, Any], Any]:
         function = getattr(operator, f"i{_REAL[name]}")
         checked: Any = getattr(self, name, None)
@@ -284,7 +328,8 @@ class Builtins:
             getattr(Builtins, name).__qualname__ = name  # as an error of a call names it
             found[name] = modules.named(getattr(self, name), name)
         Builtins.power.__qualname__ = "pow"
-        found |= {"range": Range, "pow": modules.named(self.power, "pow"), "quit": found["exit"]}
+        found["divmod"] = modules.named(divmod, "divmod")  # as `floordiv`
+        found |= {"range": Range, "map": Map, "pow": modules.named(self.power, "pow"), "quit": found["exit"]}
         found["SystemExit"] = found["exit"]  # in `raise SystemExit(3)`
         return found | {name: modules.named(partial(self._best, getattr(real, name)), name) for name in ("max", "min")}
 

@@ -14,7 +14,7 @@ from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import Units, collect
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import Program
 from agrad.engine.program.trace import extract, infer_units, plain
 from agrad.engine.units import infer, quantity
@@ -41,6 +41,7 @@ from agrad.grammar.syntax.ast import (
     nodes,
     replaced,
 )
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse_expression
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
@@ -81,7 +82,8 @@ def formula(
 def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
     """A statement in which `df/dx` is `d/dx f`, and that of a function of several names `d/dx f(x, y)`.
 
-    Where df or dx has a value, it is a quotient.
+    Where df or dx has a value, it is a quotient. `df/dx(1, 2)` and `∂f/∂x(1, 2)` are its derivative there.
+    Raises AgradError for `d/dx f(1, 2)`, which is the derivative of a number.
     """
 
     def change(node: Any) -> Any:
@@ -89,6 +91,12 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
         match node:
             case Lambda():
                 return node
+            case Call(Call(Name(".leibniz"), (Lambda((Parameter(by), *_), Name() as f), _, Number(times), *_))):
+                return there(node, f, by, int(times), span)
+            case Binary("/", Name(above), Call(Name(below))) if not ({above, below} & names.keys()):
+                if (found := re.fullmatch(r"d([23]?)(\w+)/d(\w+?)\1", f"{above}/{below}")) is None:
+                    return None
+                return there(node.right, Name(found[2], span=node.left.span), found[3], int(found[1] or 1), span)
             case Binary("/", Name(above), Name(below)) if not ({above, below} & names.keys()):
                 if not (found := re.fullmatch(r"d([23]?)(\w+)/d(\w+?)\1", f"{above}/{below}")) or found[2] not in names:
                     return None
@@ -99,10 +107,35 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
                 at = Span(span.source, span.start, span.start)
                 given = made, Name(by, span=span), Number(float(order or 1), span=at), Number(0.0, span=at)
                 return Call(Name(".leibniz", span=span), (*given, String("", span=span)), (), span=span)
+            case Call(
+                Name(".leibniz"), (Lambda((Parameter(by), *_), Call(Name() as f, given, ())), _, Number(times), *_)
+            ):
+                if given and there(node, f, by, 1, span) and all(is_number(one, by) for one in given):
+                    shown = f"{f.id}({', '.join(one.span.text for one in given)})"
+                    message = f"{shown} is a number, with no {by} in it: its derivative is 0"
+                    order = f"{times:.0f}".replace("1", "")
+                    fix = corrected(span, f"d{order}{f.id}/d{by}{order}{shown.removeprefix(f.id)}")
+                    raise AgradError("grad", message, labels=[Label(span)], fixes=[fix])
             case Call(Name(".leibniz"), (Lambda((Parameter(by), *_), Name() as f) as made, *rest)):
                 whole = Lambda(made.parameters, called(f, by), span=made.span)
                 return Call(node.function, (whole, *rest), (), span=span)
         return None
+
+    def is_number(given: Any, by: str) -> bool:
+        """Whether an argument is computed from numbers, and from no name without a value, nor this one."""
+        found = [names.get(one.id, CONSTANTS.get(one.id)) if one.id != by else None for one in loads(given)]
+        return not any(one is None or getattr(one, "requires_grad", False) for one in found)
+
+    def there(call: Any, f: Any, by: str, order: int, span: Span) -> Any:
+        """A derivative of a function of the user by a parameter, with these arguments; None of all else."""
+        definition, made = getattr(names.get(f.id), "definition", None), f
+        if definition is None or not (by in (given := definition.parameters[: definition.placed]) or len(given) == 1):
+            return None
+        place, named = Number(float(given.index(by) if by in given else 0), span=f.span), dict(call.keywords)
+        arguments = [*call.arguments, *(named.pop(one) for one in given[len(call.arguments) :] if one in named)]
+        for _ in range(order):
+            made = Call(Name(".op grad", span=f.span), (made, place), (), span=f.span)
+        return Call(made, tuple(arguments), tuple(named.items()), span=span)
 
     def called(f: Any, by: str) -> Any:
         """A function of several names with them as its arguments; any other value as it is."""

@@ -7,12 +7,12 @@ the random generator.
 from __future__ import annotations
 
 import re
-import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import agrad
@@ -106,29 +106,35 @@ def _note_sign(text: str, emit: Emit) -> None:
         emit(Noted(Note(message, notes=["an uncertainty has spaces around the sign"], fixes=fixes)))
 
 
-_COMMA = re.compile(r"(?<![\w.])(?<!\d,)(\d{1,3}(?:,\d{3})+|\d{1,3}\.\d{3},\d+|\d+,\d+)(?![\d,.])")
+_COMMA = re.compile(r"(?<![\w.])(?<!\d,)(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}\.\d{3},\d+|\d+,\d+)(?![\d,.])")
+_IN_BRACKETS = re.compile(r"round\(|(?<![\w.,])[1-9]\d{0,2},\d{3}\.\d+(?![\w.,])")  # where other commas are usual
 
 
 def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
-    """Note `1,5+1` and `1.000,50`, two values that might mean a number with a decimal comma, or thousands.
+    """Note `1,5+1`, `1.000,50` and `1,000.50`: two values that might mean a number with a decimal comma, or thousands.
 
     `whole`: the statement whose value it is.
     """
     spans = [value.span] if isinstance(value, ast.Tuple) else []
-    for call in ast.nodes(value) if "round(" in whole.text else ():
-        match call:
+    for node in ast.nodes(value) if _IN_BRACKETS.search(whole.text) else ():
+        match node:
             case ast.Call(ast.Name("round"), (ast.Number(span=x), ast.Number(span=y))) if x.text.isdecimal():
                 spans.append(Span(x.source, x.start, y.end))  # a whole number, which there is nothing to round of
+            case ast.Call(_, entries) | ast.List(entries):
+                between = [Span(x.span.source, x.span.start, y.span.end) for x, y in pairwise(entries)]
+                spans += [span for span in between if _IN_BRACKETS.fullmatch(span.text)]
     for span in spans:
         found = _COMMA.search(span.text)
         if not found or re.search(r"[(\[{\"']", span.text[: found.start()]):
             continue
         number = found[1]
-        texts = [number.replace(",", "")] * bool(re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+", number))
-        texts = [number.replace(".", "").replace(",", ".")] * (number.count(",") == 1) + texts
+        texts = [number.replace(",", "")] * bool(re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", number))
+        is_decimal = number.count(",") == 1 and "." not in number[number.index(",") :]
+        texts = [number.replace(".", "").replace(",", ".")] * is_decimal + texts
         start = span.start - whole.start
         fixes = [whole.text[: start + found.start()] + text + whole.text[start + found.end() :] for text in texts]
-        message = f"{number} is {'two' if number.count(',') == 1 else 'several'} numbers: the decimal mark is a point"
+        why = "the decimal mark is a point" if is_decimal or not texts else "commas between thousands are not read"
+        message = f"{number} is {'two' if number.count(',') == 1 else 'several'} numbers: {why}"
         emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
 
 
@@ -523,7 +529,7 @@ class Session:
         written = self.record.keeper is not None and statement is not None and not isinstance(statement, BLOCKS)
         held = OutputBuffer(emit, self.machine if written else None)
         running.listener = self._hear(held)
-        around, watch = (self.emit, self._log, silence, sys.getrecursionlimit()), self.watch
+        around, watch = (self.emit, self._log, silence, syntax.depth.needed()), self.watch
         watch.start(span, limits)
         # From here to `try` nothing is called, so that no Ctrl-C can come in between.
         self.emit, self._log, running.undo_log = held, log, log
@@ -603,7 +609,7 @@ class Session:
 
     def _end(self, emit: Emit, log: UndoLog | None, silence: Silence, levels: int) -> None:
         """Restore the context around a statement that has ended. May be called again if it was interrupted."""
-        sys.setrecursionlimit(levels)
+        syntax.depth.need(levels)
         self.watch.running = False
         self.emit, self._log = emit, log
         silence.end()

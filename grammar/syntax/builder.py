@@ -451,6 +451,8 @@ class Builder:
 
     def ambiguous(self, span: Span, *readings: str) -> AgradError:
         """The error for what can be read in two ways, with both."""
+        if span.text.startswith("integral ") and (whole := errors.notation.rewritten(span)):
+            return syntax_error("two readings", span, fixes=whole, text=span.text)
         return syntax_error("two readings", span, *readings, text=span.text)
 
     def comparator(self, parts: Parts) -> str:
@@ -634,7 +636,7 @@ class Builder:
                     raise self.several_leaves(part)
                 raise self.function_given(part)
             elif isinstance(part, s.Compare | s.Binary | s.Logic | s.Unary | s.Number | s.Conditional):
-                fixes = several_values(part.span)
+                fixes = several_values(part.span) or errors.notation.solved(part.span)
                 raise syntax_error("value as target", part.span, fixes=fixes, text=part.span.text)
             elif not isinstance(part, s.Name | s.Index | s.Attribute):
                 raise syntax_error("bad target", part.span, text=part.span.text)

@@ -533,7 +533,7 @@ class _Scanner:
                 problem.fixes = self.counted(start, end + len(rest), *map(int, ends.groups())) or problem.fixes
             yield problem
         elif rest in ("i", "j"):
-            product = f"{number}*{rest}"
+            product = corrected(Span(self.source, start, end + 1), f"{number}*{rest}")
             yield self.wrong("imaginary", end, end + 1, number=number + rest, name=rest, instead=product)
         else:
             return
@@ -544,6 +544,10 @@ class _Scanner:
         place = Span(self.source, start, end)
         if re.search(r"\bfor\s+\w+\s+in\s+$", self.text[self.line_start : start]):
             return [corrected(place, f"range({low}, {high + 1})")]
+        over = re.search(r",[ \t]*(\w+)[ \t]*=[ \t]*$", self.text[self.line_start : start])
+        if over is not None and self.open[-1].sign == "(" and self.text[end : end + 1] == ")":  # sum(k, k=1..9)
+            place = Span(self.source, self.line_start + over.start(), end)
+            return [corrected(place, f" for {over[1]} in {low}..{high}")]
         return [corrected(place, f"arange({low}, {high + 1})")] if ".." in self.text[start:end] else []
 
     def unreadable(self, kind: str, end: int) -> Iterator[Item]:

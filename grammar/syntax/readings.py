@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _ast as py
 import re
-import sys
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.grammar import reach, syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast, parser
+from agrad.grammar.syntax.depth import deep
 from agrad.grammar.syntax.keywords import COMMAND_WORDS
 from agrad.lazy import pattern
 
@@ -255,14 +255,9 @@ def _is_python(line: str) -> bool:
 
 def compiled(tree: Any, name: str = "<agrad>", flags: int = 0) -> Any:
     """What CPython makes of a text or a tree, without its warnings."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(_MOST_LEVELS)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(tree, name, "exec", flags, dont_inherit=True, optimize=0)
-    finally:
-        sys.setrecursionlimit(limit)
+    with deep(_MOST_LEVELS, at_most=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(tree, name, "exec", flags, dont_inherit=True, optimize=0)
 
 
 class Places:

@@ -120,7 +120,7 @@ def test_a_number_that_is_called_may_be_meant_as_a_function() -> None:
 
 
 def test_the_fix_of_a_slip_gives_what_was_meant() -> None:
-    start = "var x = 3; y = x^2; k = 2; a = [1, 2, 3]; def f(t) = t^3"
+    start = "var x = 3; y = x^2; k = 2; a = [1, 2, 3]; def f(t) = t^3; def pair(u, v) = u*v^2"
     for text, fix in answers(Path(__file__).with_name("slips.txt")).items():
         session = new_session(start)
         error = failure(session, text)

@@ -19,6 +19,7 @@ from agrad.engine.ops.linalg import expansions
 from agrad.engine.ops.linalg.determinant import minor_form
 from agrad.engine.ops.linalg.factors import solved
 from agrad.engine.ops.scalar.arithmetic import add, mul, sub
+from agrad.engine.text import docstring
 from agrad.engine.values import Shape, broadcast, format_shape, np, require_room, shape_of, size_of, whole
 
 row, composed = in_family("linear algebra", pure=True)
@@ -47,7 +48,7 @@ def in_room(function: Function) -> Function:
         require_room(_ROOM + 64 * sum(x.size for x in operands))
         return function(*operands, **attrs)
 
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__name__, call.__doc__ = function.__name__, docstring(function)
     return call
 
 

@@ -22,6 +22,11 @@ def arrow(context: ErrorContext) -> AgradError | None:
     bad, previous = context.bad, context.previous
     if bad.type != "ARROW" or previous.type != "NAME":
         return None
+    limits = rewritten(context.across(previous, bad))
+    if context.head == "limit":
+        limits = spelled_out("limit", context.rest_of_line(context.head.end_pos))
+    if limits:
+        return context.wrong("arrow", bad, fixes=limits)
     fix = corrected(context.across(previous, bad), f"lambda {previous}:")
     if named := re.fullmatch(r"([^\W\d]\w*)[ \t]*:[ \t]*lambda (\w+):(.*)", fix):  # `f: x -> x^2`
         fix = f"def {named[1]}({named[2]}) ={named[3]}"
@@ -110,6 +115,7 @@ def started(context: ErrorContext) -> AgradError | None:
 
 def _one_name(text: str) -> str:
     """The name in an expression that is no function, if there is one alone."""
+    text = re.sub(r"(?<![\w.])[\d.]+(?=[^\W\d])(?![eE][-+\d])", "", text)  # of 2x
     names = set(re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", text)) - FUNCTIONS.keys() - {"pi", "e"}
     return names.pop() if len(names) == 1 else ""
 
@@ -149,6 +155,7 @@ def _elsewhere() -> dict[str, str]:
 
 
 _PLOTTED = re.compile(rf"(?:\w+ ?= ?)?([^,=]+?)(?: from {_RANGE})?")
+_BETWEEN = re.compile(rf"([^=]+=[^=]+?),? (?:in|on|between) {_RANGE}")
 _SECOND = re.compile(r"(.+?) order 2")
 _INTO = re.compile(r"(.+?) (?:to|as|into) [\"']?([\w./~-]+\.\w+)[\"']?")
 
@@ -164,12 +171,20 @@ def spelled_out(command: str, text: str) -> list[str]:
             return [fix.replace(" for ", " = 0 for ", 1) if command == "solve" and "=" not in fix else fix]
     if command == "solve" and _one_name(text):
         return [f"solve {text} = 0"]
+    if command == "solve" and (found := _BETWEEN.fullmatch(text)) and (name := _one_name(found[1])):
+        return [f"solve {found[1]} for {name} in {found[2]}..{found[3]}"]
     if command == "formula" and (found := _SECOND.fullmatch(text)):
         return [Hint(f"formula grad({found[1]}, x)   by a leaf x")]
     found = _PLOTTED.fullmatch(text) if command == "plot" else None
     if found is not None and (name := _one_name(found[1])):
         return [f"plot {found[1]} for {name} in {found[2] or -2}..{found[3] or 2}"]
     return []
+
+
+def solved(target: Span) -> list[str]:
+    """`x^2 = 4`, which is no assignment, as an equation to be solved, where one name is in it."""
+    line = corrected(Span(target.source, target.start, target.start), "solve ")
+    return [line] if re.search(r"[^=]=[^=]*$", line) and _one_name(line.removeprefix("solve ")) else []
 
 
 def rewritten(place: Span) -> list[str]:

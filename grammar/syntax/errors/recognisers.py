@@ -161,7 +161,8 @@ def _comparison(context: ErrorContext) -> AgradError | None:
     if bad.type == "_EQUAL" and (compared.type in _CONDITIONS or context.open) and follows:
         if "solve" in context.statement[: context.statement.index(context.open[-1])] if context.open else ():
             return _equation(context)
-        return context.wrong("= for ==", bad, "==")
+        solved = notation.rewritten(Span(context.source, bad.start_pos, bad.end_pos))
+        return context.wrong("= for ==", bad, fixes=solved) if solved else context.wrong("= for ==", bad, "==")
     if bad == "==" and head.type in ("VAR", "SET", "DEF"):
         return context.wrong("== for =", bad, "=")
     near = {"_NEAR", "IS", "MEMBER", "COMPARISON"}

@@ -38,10 +38,13 @@ def test_samples_are_of_what_is_there():
     assert {name.removesuffix(".row") for name in TABLE} <= {*OPS, *ag.FUNCTIONS}
 
 
-def test_without_docstrings_all_is_there_but_the_words():
+def test_without_docstrings_all_is_there_with_the_words():
     code = "from agrad.engine.core.op import FUNCTIONS, OPS; import agrad.engine.ops; rows = (*OPS.items(), *FUNCTIONS.items()); "
     code += "print([(name, e.signature.text, e.total, e.pure, e.kinks != (), not e.domain) for name, e in rows]); "
-    code += "print([(name, FUNCTIONS[name].family) for name in FUNCTIONS])"
+    code += (
+        "print([(name, FUNCTIONS[name].family, FUNCTIONS[name].doc, FUNCTIONS[name].example) for name in FUNCTIONS]); "
+    )
+    code += "from agrad.grammar.commands import COMMANDS; print([(name, COMMANDS[name].help) for name in COMMANDS])"
     whole, bare = (
         subprocess.check_output([sys.executable, *way, "-c", code], text=True) for way in ((), ("-OO", "-B"))
     )

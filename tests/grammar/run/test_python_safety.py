@@ -219,7 +219,18 @@ ENDLESS = [
     "x = sum(range(10**12))",
     "x = [*map(abs, range(10**12))]",
     "import itertools\nx = sum(itertools.repeat(1))",
+    "for x in map(list, [range(10**6)]*10**4): pass",
 ]
+
+
+def test_what_a_map_makes_is_counted_as_long_as_it_is_there():
+    session = Session()
+    session.run('limit memory="20 MB"')
+    session.run("import torch\nn = sum(map(len, map(list, [range(10**5)]*100)))\nassert n == 10**7")
+    for made in ("map(list, rows)", "map(set, rows)", "map(sorted, rows)", "map(tuple, map(list, rows))"):
+        with pytest.raises(AgradError, match="memory"):
+            session.run(f"rows = [range(10**5)]*100\nx = list({made})")
+    session.run("assert isinstance(map(list, [[1]]), map) and list(map(list, [(1,)])) == [[1]]")
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
 CONSTANT, COMMA = "is a constant here, though it was computed from", "is two numbers: the decimal mark is a point"
+THOUSANDS = "numbers: commas between thousands are not read"
 START = "x = 3; y = x^2; z = 2y; a = 4; h = 1/a; var w = 3; v = w^2"
 NOTED = [
     ("d/dx (x*y)", f"y {CONSTANT} x: y = x^2", [27]),
@@ -29,6 +30,10 @@ NOTED = [
     ("round(2,6)", f"2,6 {COMMA}", [3]),
     ("3*round(2,567)", f"2,567 {COMMA}", [9, 7701]),
     ("x,1,5", f"1,5 {COMMA}", [None]),
+    ("1,234.56 + 1", f"1,234.56 is two {THOUSANDS}", [1235.56]),
+    ("1,234,567.5", f"1,234,567.5 is several {THOUSANDS}", [1234567.5]),
+    ("log(1,234.5) - log(1234.5)", f"1,234.5 is two {THOUSANDS}", [0]),
+    ("max([1,234.5])", f"1,234.5 is two {THOUSANDS}", [1234.5]),
     ("x ~= y", "x ~= y is true where the two are equal to 9 digits; `!=` is not equal", [True, False]),
     ("a*(x ~= 3)", "`!=`", [0, 4]),
     ("if mod(a, 3) ~= 0: print(5)", "mod(a, 3) ~= 0 is true where the two are equal", [5, None]),
@@ -36,7 +41,7 @@ NOTED = [
 ]
 SILENT = (
     "d/dx x^2 ; d/dw (w*v) ; y = 9; d/dx (x*y) ; x,1, 5 ; sum(a*x for a in 1..3) ; f(y) = y*x ; n = v.item(); d/dw (w*n) ;"
-    "round(2.567,2) ; round(2567, 2) ; round(3.142,2) ; assert x ~= 3 ; sin(pi/6) ~= 0.5 ; x ~= y +- 1 ; z = 5; d/dx (x*z)"
+    "round(2.567,2) ; round(2567, 2) ; round(3.142,2) ; [1,2.5] ; log(1, 234.5) ; assert x ~= 3 ; sin(pi/6) ~= 0.5 ; x ~= y +- 1 ; z = 5; d/dx (x*z)"
 )
 
 
