@@ -108,8 +108,9 @@ def command(asked: Asked) -> int:
     formulas, wishes = _wishes(asked, model, measured, texts)
     require_readable(asked.reading)
     limit_memory(asked.limits.memory, statements=False)
-    writer = partial(agrad.grammar.session.report.writer, fix=partial(again, "--report"))
-    write_report = writer(asked.report) if asked.report is not None else None
+    write_report = None
+    if asked.report is not None:
+        write_report = agrad.grammar.session.report.writer(asked.report, fix=partial(again, "--report"))
     if asked.out is not None:
         agrad.cli.data.writers.form_for(asked.out, False)
         require_folder(asked.out)

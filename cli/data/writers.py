@@ -321,7 +321,8 @@ class ParquetWriter(Writer):
 
     def made(self, schema: Any) -> Any:
         """The writer of pyarrow, once the types of the columns are known."""
-        return pyarrow("parquet").ParquetWriter(self.stream, schema)
+        repeated = [field.name for field in schema if field.type != pyarrow().float64()]  # as computed numbers are not
+        return pyarrow("parquet").ParquetWriter(self.stream, schema, use_dictionary=repeated)
 
     def write(self, data: Any) -> None:
         """See Writer."""

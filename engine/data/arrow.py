@@ -14,6 +14,7 @@ from agrad.engine.data.tables import (
     Piece,
     Table,
     Wanted,
+    numbers_of,
     pyarrow,
     require_pyarrow,
 )
@@ -91,12 +92,9 @@ class BatchTable(Table):
             raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers", fixes=fixes)
         if pa.types.is_boolean(kind):
             column = column.cast(pa.int8())
-        if (
-            kind != pa.float64()
-        ):  # for a cast, pyarrow loads its functions, which takes longer than to read a small file
+        if kind != pa.float64():  # since a cast loads pyarrow's functions, which takes longer than to read a small file
             column = column.cast(pa.float64(), safe=False)
-        numbers: Numbers = column.to_numpy(zero_copy_only=False)
-        return numbers
+        return numbers_of(column)
 
 
 def _flattened(table: Any) -> Any:

@@ -25,6 +25,7 @@ from agrad.engine.data.tables import (
     Piece,
     Table,
     Wanted,
+    numbers_of,
     pyarrow,
     require_pyarrow,
     unreadable,
@@ -201,7 +202,7 @@ class TextTable(Table):
             return None
         piece = Piece({}, table.num_rows, block.done, lambda row: self._place(block, row))
         for name, column in zip(wanted.names, table.columns, strict=False):
-            piece.columns[name] = column if wanted.is_text(name) else column.to_numpy()
+            piece.columns[name] = column if wanted.is_text(name) else numbers_of(column)
             piece.missing += column.null_count
             if not wanted.is_text(name) and np.isinf(piece.columns[name]).any():
                 return None  # of 1e400?

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import correlations
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.extras import extra
+from agrad.engine.extras import compiled, extra
 from agrad.engine.ops.solvers.implicit import newton
 from agrad.engine.ops.solvers.losses import Loss
 from agrad.engine.ops.solvers.sums import Ask, Bends, Pieces, Total, summed
@@ -98,10 +98,10 @@ class Fit(NamedTuple):
         AIC and BIC are those of normal errors with all constants, as in R; where sigma is not known, it counts as one
         parameter more.
         """
-        special = extra("scipy.special", "fit", "SciPy", "science")
         free = int(self.free.sum())
-        count, likely = self.dof + free, nan
+        count, likely, p_value = self.dof + free, nan, nan
         if self.loss is None and self.is_weighted:
+            p_value = float(extra("scipy.special", "fit", "SciPy", "science").chdtrc(self.dof, self.chi2))
             likely = -(self.chi2 + self.logs + count * log(2 * pi)) / 2
         elif self.loss is None and self.rss > 0.0:
             likely, free = -count * (log(2 * pi * self.rss / count) + 1) / 2, free + 1
@@ -111,7 +111,7 @@ class Fit(NamedTuple):
             "rss": self.rss,
             "s": sqrt(self.rss / self.dof),
             "chi2": self.chi2,
-            "p_value": float(special.chdtrc(self.dof, self.chi2)) if self.is_weighted and not self.loss else nan,
+            "p_value": p_value,
             "r2": self.r2,
             "log_likelihood": likely,
             "aic": 2 * free - 2 * likely,
@@ -336,9 +336,7 @@ def searched(passes: _Passes | Some, start: Array, within: Within, least: float)
 
     Its method `lm` knows no bounds: it takes no step beyond them. Where that stops it before a minimum, `trf` goes on.
     """
-    optimize = extra("scipy.optimize", "fit", "SciPy", "science")
-    outside = np.full(len(start) + 1, _LARGE)
-    how = {"x_scale": "jac", "xtol": least, "ftol": least, "gtol": least, "max_nfev": _MOST}
+    minpack, outside = compiled("scipy.optimize._minpack", "fit"), np.full(len(start) + 1, _LARGE)
 
     def residuals(p: Array) -> Array:
         return np.nan_to_num(passes.at(p)[:, -1], nan=_LARGE) if within.holds(p) else outside
@@ -347,11 +345,16 @@ def searched(passes: _Passes | Some, start: Array, within: Within, least: float)
         return np.nan_to_num(passes.at(p)[:, :-1])
 
     with np.errstate(all="ignore"):
-        found = optimize.least_squares(residuals, start, jac=slopes, method="lm", **how)
-        if within.is_bounded and not (found.status > 0 and _is_level(passes.at(found.x)).all()):
-            ends = (within.low, within.high)
-            found = optimize.least_squares(residuals, found.x, jac=slopes, method="trf", bounds=ends, **how)
-    return found.x, found.status > 0
+        # as `least_squares` has it: all is told; rows of slopes; tolerances, the first step, columns of length 1
+        how = True, False, least, least, least, _MOST, 100.0, None
+        p, _, ended = minpack._lmder(residuals, slopes, start.copy(), (), *how)
+        is_found = 1 <= ended <= 4  # by one of the tolerances
+        if within.is_bounded and not (is_found and _is_level(passes.at(p)).all()):
+            optimize = extra("scipy.optimize", "fit", "SciPy", "science")
+            ends, limits = (within.low, within.high), dict.fromkeys(["xtol", "ftol", "gtol"], least)
+            found = optimize.least_squares(residuals, p, slopes, ends, "trf", **limits, x_scale="jac", max_nfev=_MOST)
+            p, is_found = found.x, found.status > 0
+    return p, is_found
 
 
 def _is_level(factor: Array) -> Array:

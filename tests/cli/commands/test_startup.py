@@ -12,6 +12,7 @@ try:
     main()
 finally:
     heavy = {"numpy", "prompt_toolkit", "lark", "difflib", "importlib.metadata", "json"}
+    heavy |= {"pandas", "scipy.optimize", "scipy.special", "pyarrow.dataset", "pyarrow.compute", "email.message"}
     heavy |= {"agrad.engine.autodiff.gradcheck", "agrad.grammar.help.help"}
     print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
@@ -70,3 +71,23 @@ def test_an_array_does_load_numpy(environment):
 
 def test_a_piped_repl_does_not_load_prompt_toolkit(environment):
     assert "prompt_toolkit" not in loaded(environment, "repl")
+
+
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        ("csv", ["fit", "y ~ a*exp(b*x)", "--over", "a=1,b=1"]),
+        ("parquet", ["fit", "y ~ a*exp(b*x)", "--over", "a=1,b=1", "--json"]),
+        ("csv", ["map", "x*y", "--wrt", "x"]),
+        ("parquet", ["map", "x*y", "-o", "out.parquet"]),
+    ],
+)
+def test_of_pyarrow_and_scipy_nothing_is_loaded_that_is_not_used(environment, tmp_path, monkeypatch, ending, words):
+    pa = pytest.importorskip("pyarrow")
+    csv, parquet = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"x": [0.0, 0.5, 1.0, 1.5], "y": [2.0, 2.6, 3.1, 4.2]})
+    (csv.write_csv if ending == "csv" else parquet.write_table)(table, tmp_path / f"data.{ending}")
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("scipy")
+    known = {"numpy", "lark", "difflib", "json"}
+    assert not loaded(environment, words[0], words[1], f"data.{ending}", *words[2:]) - known

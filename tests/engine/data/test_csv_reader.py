@@ -13,7 +13,7 @@ import agrad.engine as ag
 from agrad.cli.data.at_file import from_file
 from agrad.engine.data.csv_tables import CsvTable
 from agrad.engine.data.formats import open_table
-from agrad.engine.data.tables import Wanted
+from agrad.engine.data.tables import Wanted, numbers_of
 
 GOOD = {
     "plain": "1,2\n3,4\n",
@@ -159,3 +159,14 @@ def test_only_one_byte_order_mark_is_dropped(file, fast):
         pytest.raises(ag.AgradError, match="not a number"),
     ):
         [table.piece(part, Wanted(["x"])) for part in table.parts(Wanted(["x"]))]
+
+
+def test_a_column_of_pyarrow_is_read_as_pyarrow_reads_it_wherever_it_begins_and_has_nulls():
+    pa = pytest.importorskip("pyarrow")
+    chance = np.random.default_rng(0)
+    for _ in range(200):
+        entries = [None if chance.random() < 0.2 else chance.normal() for _ in range(chance.integers(40))]
+        column = pa.array(entries, pa.float64())[chance.integers(len(entries) + 1) :]
+        pieces = pa.chunked_array([column, column[len(column) // 2 :]][: chance.integers(3)], pa.float64())
+        assert numbers_of(column).tobytes() == column.to_numpy(zero_copy_only=False).tobytes()
+        assert numbers_of(pieces).tobytes() == pieces.to_numpy().tobytes()
