@@ -30,6 +30,7 @@ _MOST = 2000  # evaluations
 CLOSE = 3e-13  # relative step at which the last search ends
 _NEAR = 0.1  # relative distance that it may go
 LEAST, _ENOUGH = 1e-15, 1e-9  # relative changes, with which a search in all data, and in a sample, ends
+_MINPACK_OF = "1.17."  # the releases of SciPy whose way of calling MINPACK is known, which spares 0.4 s of imports
 _LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
 _TOLD = ("p_value", "aic", "bic")  # of the statistics, in JSON
@@ -336,7 +337,7 @@ def searched(passes: _Passes | Some, start: Array, within: Within, least: float)
 
     Its method `lm` knows no bounds: it takes no step beyond them. Where that stops it before a minimum, `trf` goes on.
     """
-    minpack, outside = compiled("scipy.optimize._minpack", "fit"), np.full(len(start) + 1, _LARGE)
+    outside, limits = np.full(len(start) + 1, _LARGE), dict.fromkeys(["xtol", "ftol", "gtol"], least)
 
     def residuals(p: Array) -> Array:
         return np.nan_to_num(passes.at(p)[:, -1], nan=_LARGE) if within.holds(p) else outside
@@ -344,16 +345,22 @@ def searched(passes: _Passes | Some, start: Array, within: Within, least: float)
     def slopes(p: Array) -> Array:
         return np.nan_to_num(passes.at(p)[:, :-1])
 
+    def by(method: str, start: Array, *ends: Any) -> tuple[Array, bool]:
+        optimize = extra("scipy.optimize", "fit", "SciPy", "science")
+        how = {**limits, "x_scale": "jac", "max_nfev": _MOST}
+        found = optimize.least_squares(residuals, start, slopes, *ends, method=method, **how)
+        return found.x, found.status > 0
+
     with np.errstate(all="ignore"):
-        # as `least_squares` has it: all is told; rows of slopes; tolerances, the first step, columns of length 1
-        how = True, False, least, least, least, _MOST, 100.0, None
-        p, _, ended = minpack._lmder(residuals, slopes, start.copy(), (), *how)
-        is_found = 1 <= ended <= 4  # by one of the tolerances
+        if extra("scipy", "fit", "SciPy", "science").__version__.startswith(_MINPACK_OF):
+            # As `lm` has it: all is told; rows of slopes; tolerances, the first step, columns of length 1.
+            how = True, False, least, least, least, _MOST, 100.0, None
+            p, _, ended = compiled("scipy.optimize._minpack", "fit")._lmder(residuals, slopes, start.copy(), (), *how)
+            is_found = 1 <= ended <= 4  # by one of the tolerances
+        else:
+            p, is_found = by("lm", start)
         if within.is_bounded and not (is_found and _is_level(passes.at(p)).all()):
-            optimize = extra("scipy.optimize", "fit", "SciPy", "science")
-            ends, limits = (within.low, within.high), dict.fromkeys(["xtol", "ftol", "gtol"], least)
-            found = optimize.least_squares(residuals, p, slopes, ends, "trf", **limits, x_scale="jac", max_nfev=_MOST)
-            p, is_found = found.x, found.status > 0
+            p, is_found = by("trf", p, (within.low, within.high))
     return p, is_found
 
 

@@ -152,3 +152,16 @@ def test_an_ill_conditioned_fit_has_all_digits():
     y = 3 - 0.002 * x + 1e-7 * (x - 1000.3) ** 2
     found = together([Data(lambda a, b, c: a + b * x + c * (x - 1000.3) ** 2, y)], list("abc"), [0.0, 0.0, 0.0])
     np.testing.assert_allclose(found.values, [3, -0.002, 1e-7], rtol=1e-6)
+
+
+def test_a_release_of_scipy_that_is_not_known_takes_the_same_steps(monkeypatch):
+    x = np.linspace(0.0, 2.0, 30)
+    y = 2.0 * np.exp(-1.5 * x) + 0.01 * np.sin(9.0 * x)
+
+    def fitted():
+        found = together([Data(lambda a, b: a * ag.exp(-b * x), y)], ["a", "b"], [1.0, 1.0])
+        return *found.values, *found.u
+
+    known = fitted()
+    monkeypatch.setattr("agrad.engine.ops.solvers.least_squares._MINPACK_OF", "0.")
+    assert fitted() == known
