@@ -429,7 +429,7 @@ class _Generator(Nodes):
         ends = [part or ast.NoneLiteral(span=node.span) for part in (node.start, node.stop, node.step)]
         found = self.each_of(ends, level)
         for one in found:
-            if isinstance(one, py.Constant) and type(one.value) is float and one.value.is_integer():
+            if type(getattr(one, "value", None)) is float and one.value.is_integer():
                 one.value = int(one.value)  # as it is needed
         return self.call(".slice", found, node.span)
 
@@ -814,13 +814,13 @@ class _Generator(Nodes):
         span, kept, own = node.span, self.temporary(), ast.bound(node.body)
         called = [one.function for one in ast.nodes(parts) if isinstance(one, ast.Call)]
         unsure = self.plainly or self.nested > _MOST_NESTED - 3 or not all(map(_keeps_numbers, ast.nodes(parts)))
-        if unsure or any(one.id in own for one in called):  # type: ignore[attr-defined]
+        counter = {getattr(getattr(node, "target", None), "id", "")}
+        if unsure or any(one.id in own | counter for one in called):  # type: ignore[attr-defined]
             return [make()]
-        free = own.difference(ast.loose(parts, own)) | {getattr(getattr(node, "target", None), "id", "")}
+        free = own.difference(ast.loose(parts, own)) | counter
         read = {one.id: one.span for one in ast.loads(parts) if one not in called and one.id not in free}
         tests = [*tests, *[self.is_built_in(one, span) for one in {one.id for one in called}]]  # type: ignore[attr-defined]
-        if read:
-            tests.append(self.all_plain(read, True, span))
+        tests += [self.all_plain(read, True, span)] if read else []
         if not tests:
             return [make()]
         never = [self.assign(kept, self.constant(None, span), span)]

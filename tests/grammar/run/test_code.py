@@ -117,4 +117,5 @@ def test_a_loop_of_arithmetic_gives_the_same_for_numbers_as_for_any_values():
             other = other.replace("\n[0]", "\n        j = [0]" if "def g" in text else "\n    j = [0]")
             given = found(f"{before}\n{text}"), found(f"{before}\n{other}")
             assert given[0] == given[1] and (other != text or not turns), given
+    assert found("x = 1\nfor sqrt in range(2): x = x + sqrt(4)")[0][0][0] == "the number 0 cannot be called"
     assert found("x = 1\nfor i in range(3): x = x + i % 2 + 7 // 2") == ([], "11.0")
