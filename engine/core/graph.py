@@ -281,6 +281,10 @@ class Node:
         """The statement that freed it, or a phrase; None if nothing did."""
         return None if self.op is None else self.left
 
+    @freed.setter
+    def freed(self, by: object) -> None:
+        self.left = by  # only of an operation
+
     @property
     def collected(self) -> Gradient | FirstNumber | None:
         """Its accumulated gradient, as a pass has left it: see `grad`."""
