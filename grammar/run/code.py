@@ -1038,7 +1038,6 @@ class _Plan:
 
     def __init__(self, node: Any) -> None:
         self.names: dict[str, Span] = {}
-        self.first: Any = None  # the only name so far
         self.others: list[Any] = []
         self.numbers = isinstance(node, ast.Compare)  # whether the operands must be numbers
         self.size = 0
@@ -1057,12 +1056,9 @@ class _Plan:
         if isinstance(node, ast.Unary) and node.op == "-":
             return self.part(node.operand)
         if isinstance(node, ast.Name):
-            self.first = None if self.names or self.others else node
             self.names.setdefault(node.id, node.span)
         if isinstance(node, ast.Number | ast.Name):
             return _is_plain(node)
-        if self.first is not None:  # it is computed before, too
-            self.names, self.others, self.first = {}, [self.first], None
         if len(self.others) == _OTHERS or self.names or isinstance(node, _NOT_PLAIN):
             return False
         self.others.append(node)
