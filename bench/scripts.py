@@ -1,5 +1,7 @@
 """Eager operations of scripts of both readings beside the same loops in plain Python with agrad's engine.
 
+Then scripts of plain numbers, of both readings, beside CPython.
+
     python bench/scripts.py [part of a name]
 
 Each line has the µs of an iteration in a script, in Python, and their ratio: processor time, the least of some turns.
@@ -25,6 +27,7 @@ PYTHON = "import torch\ntorch.set_default_dtype(torch.float64)\n" + "".join(
 ENGINE = "from agrad.engine import sin, sum, tensor\n" + "".join(
     f"{name} = tensor({value}, requires_grad=True)\n" for name, value in NAMES.items()
 )
+MATH = "import math\n"
 FUNCTION = "def f(a, b):\n    c = a * b\n    return c + a\n"
 # What is before the loop, and its body; `{}` is the module of functions.
 WORKS = {
@@ -45,6 +48,18 @@ WORKS = {
     "zero": ("{}sum(v * w).backward()\n", "v.grad.zero_()"),
 }
 
+# Plain numbers: what is before the loop, and its body, in both readings; `{}` is the module of functions.
+FIB = "def fib(n):\n    if n < 2:\n        return n\n    return fib(n - 1) + fib(n - 2)\n"
+NEWTON = "def root(a):\n    x = a\n    for k in range(20):\n        x = 0.5*(x + a/x)\n    return x\n"
+NUMBERS = {
+    "recursion": (FIB, "s = fib(8)"),
+    "Newton": (NEWTON, "s = root(2.0)"),
+    "root of the counter": ("s = 0.0\n", "s = s + {}sqrt(i)"),
+    "remainders": ("s = 0\n", "s = s + i % 7 + i // 3"),
+    "squares": ("s = 0\n", "s = s + i*i"),
+    "branches": ("s = 0\n", "if i % 2 == 0:\n        s = s + i\n    else:\n        s = s - i"),
+}
+
 
 def least(*runs: Callable[[], object]) -> list[float]:
     """The seconds of processor time of the quickest of several turns of each, which alternate."""
@@ -60,7 +75,7 @@ def least(*runs: Callable[[], object]) -> list[float]:
 
 def script(head: str, before: str, loop: str) -> Callable[[], object]:
     """What runs a loop in a session."""
-    session, first = Session(), "import torch\n" if head is PYTHON else ""
+    session, first = Session(), {PYTHON: "import torch\n", MATH: MATH}.get(head, "")
     session.compiles = False
     session.run(head + before, source="bench", is_file=True)
     return lambda: session.run(first + loop, source="bench", is_file=True)
@@ -77,8 +92,13 @@ def plain(head: str, before: str, loop: str) -> Callable[[], object]:
 def main() -> None:
     """Print all of it."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    for reading, ours, theirs, module in (("calculator", CALCULATOR, ENGINE, ""), ("Python", PYTHON, PYTHON, "torch.")):
-        for name, parts in WORKS.items():
+    for reading, ours, theirs, module, works in (
+        ("calculator", CALCULATOR, ENGINE, "", WORKS),
+        ("Python", PYTHON, PYTHON, "torch.", WORKS),
+        ("calculator", "", "from math import sqrt\n", "", NUMBERS),
+        ("Python", MATH, MATH, "math.", NUMBERS),
+    ):
+        for name, parts in works.items():
             before, body = (part.replace("{}", module) for part in parts)
             loop = f"for i in range({COUNT}):\n    {body}\n"
             if wanted in name:

@@ -10,6 +10,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from struct import Struct
 from time import perf_counter
@@ -86,6 +87,15 @@ class NotLoaded(Exception):
     """An operation needs a library that is not there yet, while `LOADING.refused` is set."""
 
 
+def _keep_memory(make: Callable[[int], object]) -> None:
+    """Let glibc reuse the memory of arrays of up to 32 MB, which it else returns, so that each use has to clear it.
+
+    It does so for blocks of the size of the largest that was freed. This one is never written to, and takes no memory.
+    """
+    with suppress(MemoryError):
+        make(4_000_000)
+
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -102,6 +112,8 @@ else:
                 LOADING.load("numpy")
             import numpy
 
+            if not vars(self):
+                _keep_memory(numpy.empty)
             for told in WHEN_NUMPY_LOADS:
                 told()
             value = getattr(numpy, name)
@@ -418,6 +430,8 @@ def whole(value: object, what: str) -> int:
     """A whole number (an axis, a size) as an int; AgradError of kind `type` if it is not one."""
     if type(value) is int:
         return value
+    if type(value) is float and value.is_integer():
+        return int(value)
     number = getattr(value, "value", value)
     is_number = isinstance(number, bool | int | float) or getattr(number, "shape", None) == ()
     if is_number and float(number).is_integer():  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ def backward(
         by = context.statement or f"an earlier backward of {node.spell()}"
         if of_numbers is not None and context.undo_log is None:
             for step in order:  # operations on numbers, which saved nothing else
-                step.freed = by
+                step.left = by
         else:
             free(order, by)
 
@@ -194,7 +194,8 @@ def seed_of(root: Tensor, gradient: object, create_graph: bool) -> Any:
 def _are_first_numbers(found: dict[Node, Any]) -> bool:
     """Whether each is a number, and the first for its node: then it is itself the accumulated gradient."""
     for node, value in found.items():
-        if type(value) is not float or (node.collected is not CLEARED and node.collected is not None):
+        before = node.left if node.op is None else node.retained
+        if type(value) is not float or (before is not CLEARED and before is not None):
             return False
     return True
 

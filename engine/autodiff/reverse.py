@@ -436,7 +436,7 @@ def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
     g: Any = 1.0
     while True:
         rules, out = node.op.rules_of_scalars, node.value
-        if rules is None or type(out) is not float or node.freed is not None:
+        if rules is None or type(out) is not float or node.left is not None:
             return None
         if node.extra is not None and (node.extra.hooks or node.extra.keeps or rewritten(node)):
             return None

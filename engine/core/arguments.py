@@ -199,9 +199,14 @@ def to_stack(first: Shape, other: Shape) -> list[str]:
     return ["concat joins them along axis 0"] if joins else [f"all need the shape of the first, {format_shape(first)}"]
 
 
+_WHOLE = frozenset({int, type(None)})
+
+
 def tidy_slice(part: slice) -> slice:
     """A slice of whole numbers; AgradError of kind `type` for any other."""
     ends = (part.start, part.stop, part.step)
+    if _WHOLE.issuperset(map(type, ends)) and part.step != 0:
+        return part
     start, stop, step = (None if end is None else whole(end, "an end of a slice") for end in ends)
     if step == 0:
         raise AgradError("type", "the step of a slice must not be 0")

@@ -359,11 +359,16 @@ def _giving_way(call: Function, reflected: str) -> Function:
     return method
 
 
+_WITHOUT_GRAPH = frozenset({float, int, bool, str, type(None)})
+
+
 def choose_all(given: Iterable[Any]) -> None:
     """A guard for each value with a graph among arguments that are not operands: sizes, axes, indices."""
     stack = list(given)
     while stack:
         one = stack.pop()
+        if type(one) in _WITHOUT_GRAPH:
+            continue
         if isinstance(one, Tensor):
             choose(one.node, one.value, entries if one.shape else number)
         elif isinstance(one, tuple | list):
@@ -421,7 +426,7 @@ def _unary(op: Op) -> Function:
             node.guard = context.guard
             made = next(BLANK)
             made.node = node
-            made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
+            made.array = node.attrs = node.name = node.left = node.extra = node.handle = None
             return made
         return of_one(op, x, {}, 3)
 
@@ -503,7 +508,7 @@ def direct(op: Op, general: Function, own: Handles | None = None) -> Function:
         else:
             made = next(BLANK)
         made.node = node
-        made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
+        made.array = node.attrs = node.name = node.left = node.extra = node.handle = None
         return made
 
     return call

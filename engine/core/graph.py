@@ -64,6 +64,7 @@ class Extra:
     is_parameter = False  # a leaf that modules list
     keeps = False  # a computed value whose gradient is retained
     recorded = False  # a leaf that represents a computed value, though it requires no gradient
+    retained: Gradient | FirstNumber | None = None  # that gradient
     saves: tuple[Node, ...] = ()  # what must not be written to before a backward, though no rule here reads it
     saves_result = False  # whether its own value must not be, either
     storage: Storage | None = None
@@ -216,8 +217,7 @@ class Node:
     code: Any  # of the script that made it; None if it was another
     place: Any  # the instruction of that code, or its origin
     name: str | None
-    collected: Gradient | FirstNumber | None  # see `grad`
-    freed: object  # the statement that freed it, or a phrase
+    left: Any  # by backward passes: of a leaf its gradient, see `collected`; of an operation what freed it, see `freed`
     guard: Guard | None  # the guards that it depends on
     extra: Extra | None
     handle: weakref.ref[Any] | None  # to the Tensor of an array, which a replay renews
@@ -244,6 +244,7 @@ class Node:
     unit = _of_few("unit")
     grad_unit = _of_few("grad_unit")
     storage = _of_few("storage")  # the versions of its data, if they are shared or were written
+    retained = _of_few("retained")  # the gradient of a computed value that keeps one
 
     def _more(self) -> Extra:
         if self.extra is None:
@@ -274,6 +275,24 @@ class Node:
     def recorded(self, on: bool) -> None:
         if on is not self.recorded:
             self._more().recorded = on
+
+    @property
+    def freed(self) -> object:
+        """The statement that freed it, or a phrase; None if nothing did."""
+        return None if self.op is None else self.left
+
+    @freed.setter
+    def freed(self, by: object) -> None:
+        self.left = by  # only of an operation
+
+    @property
+    def collected(self) -> Gradient | FirstNumber | None:
+        """Its accumulated gradient, as a pass has left it: see `grad`."""
+        return self.left if self.op is None else self.retained  # type: ignore[no-any-return]
+
+    @collected.setter
+    def collected(self, found: Gradient | FirstNumber | None) -> None:
+        setattr(self, "left" if self.op is None else "retained", found)
 
     @property
     def keeps_grad(self) -> bool:
@@ -353,7 +372,7 @@ def new_node(
         if node.code is not script.code or node.seq > script.due:
             script.locate(node, frame)
     node.guard = context.guard
-    node.name = node.collected = node.freed = node.extra = node.handle = None
+    node.name = node.left = node.extra = node.handle = None
     return node
 
 
@@ -432,7 +451,7 @@ def _put_back(node: Node, state: tuple[Any, ...]) -> None:
         setattr(node, slot, value)
 
 
-_CHANGING = "inputs attrs value shape stamp freed collected keeps_grad name storage guard".split()
+_CHANGING = "inputs attrs value shape stamp left retained keeps_grad name storage guard".split()
 _state_of = attrgetter(*_CHANGING)
 
 
@@ -537,7 +556,7 @@ def free(nodes: Sequence[Node], by: object) -> None:
             continue
         if node.seq <= since:
             touch(node)
-        node.freed = by
+        node.left = by
         if node.extra is not None and node.extra.saves:
             node.extra.saves = ()
         if is_kept:

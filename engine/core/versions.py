@@ -76,7 +76,7 @@ def walkable(root: Node) -> tuple[list[Node], list[Node]]:
         if stamp is not node.seq and stamp > newest:  # it was written, or computed again
             newest = stamp
         extra = node.extra
-        if node.freed is not None or (extra is not None and node.op is not None and (extra.saves or rewritten(node))):
+        if node.op is not None and (node.left is not None or (extra is not None and (extra.saves or rewritten(node)))):
             suspect = True
         for operand in node.inputs:
             if type(operand) is Node and operand not in found:

@@ -249,7 +249,7 @@ class Rebuilt:
             inputs.append(found)
         touch(node)
         self.before[node] = node.inputs, node.freed, node.value
-        node.inputs, node.freed = tuple(inputs), None
+        node.inputs, node.left = tuple(inputs), None
         reads, reads_result = node.reads()
         read = [x for x, on in zip(inputs, reads, strict=True) if on and type(x) is Node and x.op is not None]
         self.kept.update(x for x in [*read, *([node] if reads_result else [])] if x.value is None)
@@ -257,4 +257,4 @@ class Rebuilt:
     def put_back(self) -> None:
         """Leave the nodes freed, as they were."""
         for node, (inputs, freed, value) in self.before.items():
-            node.inputs, node.freed, node.value = inputs, freed, value
+            node.inputs, node.left, node.value = inputs, freed, value

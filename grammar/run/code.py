@@ -13,7 +13,7 @@ its deep parts become functions, which are called where they stand.
 from __future__ import annotations
 
 import _ast as py
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import count
@@ -28,7 +28,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.places import CUT, THUNK, File
 from agrad.grammar.runtime import attributes, notes
 from agrad.grammar.runtime.builtins import Definition, Loop, bindable, defined, is_result
-from agrad.grammar.runtime.operations import COMPARE, called_directly, lost_write, takes_several
+from agrad.grammar.runtime.operations import COMPARE, called_directly, gives_number, lost_write, takes_several
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.depth import deep
 
@@ -38,13 +38,14 @@ _MANY = 1000  # entries of a list of numbers, from which on they are one constan
 _GUARDED = 6  # different names in an expression that is tried as Python's own
 _LONGEST = 30  # parts of it
 # What a loop consists of whose values are numbers if those are with which it begins.
-_CLOSED = frozenset({"+", "-", "*", "/", "**"})
-_VALUES = (ast.Number, ast.Name, ast.Binary, ast.Unary)
+_CLOSED = frozenset({"+", "-", "*", "/", "**", "%", "//"})
+_VALUES = (ast.Number, ast.Name, ast.Binary, ast.Unary, ast.Call)
 _FLOW = (ast.While, ast.If, ast.Assign, ast.Augment, ast.Break, ast.Continue, ast.Pass, ast.Compare, ast.Logic)
 _OTHERS = 2  # operands of it that are neither names nor numbers
 DETAIL = "\0"  # begins what stands for a constant until the code is compiled
 LOAD, STORE = py.Load(), py.Store()
 NATIVE: dict[str, type[Any]] = {"+": py.Add, "-": py.Sub, "*": py.Mult}
+_DIVISIONS: dict[str, type[Any]] = {"/": py.Div, "//": py.FloorDiv, "%": py.Mod}
 _TESTS: dict[str, type[Any]] = {"<": py.Lt, "<=": py.LtE, ">": py.Gt, ">=": py.GtE, "==": py.Eq, "!=": py.NotEq}
 _SIMPLE = (ast.Number, ast.Name, ast.String, ast.NoneLiteral, ast.EllipsisLiteral, ast.Starred, ast.Slice, ast.Each)
 _NOT_PLAIN = (ast.List, ast.Tuple, ast.Each, ast.String, ast.FString, ast.Compare, ast.Logic, ast.NoneLiteral)
@@ -129,7 +130,8 @@ class _Generator(Nodes):
         self.tree, self.span, self.file = tree, span, File(tree, span.source)
         self.top = True  # whether names are those of the session
         self.once = False  # whether it runs once: then the least code is best
-        self.plainly = False  # whether all names of a loop are known to be numbers
+        self.plainly = False  # whether all names are known to be numbers or arrays
+        self.numbers = False  # whether they are known to be numbers
         self.bound: set[str] = set()  # the names of the function
         self.steady: set[str] = set()  # parameters that it never binds again
         self.asked: set[str] = set()  # those of which the code asks whether they are numbers
@@ -297,12 +299,18 @@ class _Generator(Nodes):
         if self.plainly and node.op in NATIVE:
             return self.at(py.BinOp(values[0], NATIVE[node.op](), values[1]), span)
         if self.plainly and _divides(node):
-            quotient = self.at(py.BinOp(values[0], py.Div(), values[1]), span)
-            if not isinstance(node.right, ast.Name):
+            quotient, by = self.at(py.BinOp(values[0], _DIVISIONS[node.op](), values[1]), span), node.right
+            if isinstance(by, ast.Name):  # 0 is the helper's
+                test = self.name(by.id, span)
+                if not self.numbers:
+                    test = self.at(py.BoolOp(py.Or(), [self.is_no_number(by.id, span), test]), span)
+            elif node.op == "%":  # it notes something of large numbers
+                ends = [self.constant(end, span) for end in (-EXACT, EXACT)]
+                test = self.at(py.Compare(ends[0], [py.LtE(), py.LtE()], [values[0], ends[1]]), span)
+            else:
                 return quotient
-            tests = [self.is_no_number(node.right.id, span), self.name(node.right.id, span)]  # 0 is the helper's
-            test = self.at(py.BoolOp(py.Or(), tests), span)
-            return self.at(py.IfExp(test, quotient, self.call(HELPERS["/"], values, span)), span)
+            with self.having(plainly=False):
+                return self.at(py.IfExp(test, quotient, self.operation(node, values[0], level)), span)
         signed = node.sign is not None and not any(isinstance(side, ast.Number) for side in sides)
         if node.op in HELPERS and not signed:
             return self.call(HELPERS[node.op], values, span)
@@ -329,7 +337,7 @@ class _Generator(Nodes):
             floats = self.every([self.alike([value], True, span) for value in values], span)
             test = self.at(py.BoolOp(py.Or(), [floats, test]), span)
         self.computed |= kept
-        with self.having(plainly=True):
+        with self.having(plainly=True, numbers=plan.numbers):
             quick = self.expr(node, level)
         with self.having(once=True):
             return self.at(py.IfExp(test, quick, self.expr(node, level)), span)
@@ -419,7 +427,11 @@ class _Generator(Nodes):
 
     def _slice(self, node: ast.Slice, level: int) -> Any:
         ends = [part or ast.NoneLiteral(span=node.span) for part in (node.start, node.stop, node.step)]
-        return self.call(".slice", self.each_of(ends, level), node.span)
+        found = self.each_of(ends, level)
+        for one in found:
+            if type(getattr(one, "value", None)) is float and one.value.is_integer():
+                one.value = int(one.value)  # as it is needed
+        return self.call(".slice", found, node.span)
 
     def _index(self, node: ast.Index, level: int) -> Any:
         return self.do("index", None, self.each_of((node.value, node.index), level), node.span)
@@ -486,6 +498,8 @@ class _Generator(Nodes):
 
     def _call(self, node: ast.Call, level: int) -> Any:
         span, function = node.span, node.function
+        if self.plainly:  # of what else is called, the value is there already
+            return self.call(f".op {function.id}", self.each_of(node.arguments, level), span)  # type: ignore[attr-defined]
         keywords: tuple[str, ...] = tuple([name for name, _ in node.keywords])
         called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
         if called == "print" and isinstance(function, ast.Name) and {*keywords} <= ast.PRINTED:
@@ -519,7 +533,7 @@ class _Generator(Nodes):
         if isinstance(function, ast.Attribute):
             values = [base, *values]
         else:
-            tests.append(self.at(py.Compare(base, [py.Is()], [direct]), span))
+            tests.append(self.is_built_in(called, span))
         return self.at(py.IfExp(self.every(tests, span), self.call(direct, values, span), found), span)
 
     def method_base(self, function: ast.Attribute, level: int) -> Any:
@@ -768,38 +782,57 @@ class _Generator(Nodes):
     # What runs next
 
     def _on_for(self, node: ast.For) -> list[Any]:
-        span, function = node.span, getattr(node.iterable, "function", None)
-        is_name = isinstance(node.target, ast.Name)
+        function = getattr(node.iterable, "function", None)
         loop = Loop(node.target.id, node.body, not self.top) if isinstance(node.target, ast.Name) else None
-        values = self.do("iterate", loop, [self.expr(node.iterable)], node.iterable.span)
-        if is_name and isinstance(function, ast.Name) and function.id == "range":
-            target, first = self.name(node.target.id, node.target.span, STORE), list[Any]()  # type: ignore[union-attr]
-        else:
-            kept = self.temporary()
-            target, first = self.name(kept, span, STORE), self.store(node.target, self.name(kept, node.target.span))
-        body = [self.tick(span), *first, *self.looped(node.body)]
-        return [self.at(py.For(target, values, body, []), node.iterable.span)]  # where it goes on, on each Python
+        given, span = self.temporary(), node.span
+        values = self.do("iterate", loop, [self.name(given, span)], node.iterable.span)
+        is_counted = loop is not None and isinstance(function, ast.Name) and function.id == "range"
+        target = loop.counter if loop is not None and is_counted else self.temporary()
+
+        def looped() -> Any:
+            first = [] if is_counted else self.store(node.target, self.name(target, node.target.span))
+            body = [self.tick(span), *first, *self.looped(node.body)]
+            name = self.name(target, node.target.span, STORE)
+            return self.at(py.For(name, values, body, []), node.iterable.span)  # where it goes on, on each Python
+
+        of_numbers = self.kind(self.name(given, span), py.Is(), ".range", span)
+        made = self.twice(node, node.body, looped, [of_numbers]) if is_counted else [looped()]
+        return [self.assign(given, self.expr(node.iterable), node.iterable.span), *made]
 
     def _on_while(self, node: ast.While) -> list[Any]:
-        """One of arithmetic, whose values stay numbers if its names have such, is there once more for these."""
-        if self.plainly or not all(map(_keeps_numbers, ast.nodes(node))):
-            return [self.whiled(node)]
+        def looped() -> Any:
+            body = [self.tick(node.span), *self.looped(node.body)]
+            return self.at(py.While(self.test(node.test), body, []), node.span)
+
+        return self.twice(node, (node.test, *node.body), looped, [])
+
+    def twice(self, node: Any, parts: tuple[Any, ...], make: Callable[[], Any], tests: list[Any]) -> list[Any]:
+        """A loop; one of arithmetic, whose values stay numbers if its names have such, is there once more for these.
+
+        `parts`: what is computed again and again; `tests`: what must hold besides.
+        """
         span, kept, own = node.span, self.temporary(), ast.bound(node.body)
-        unbound = ast.loose((node.test, *node.body), own)
-        read = {one.id: one.span for one in ast.loads(node) if one.id not in own or one.id in unbound}
-        if not read:
-            return [self.whiled(node)]
+        called = [one.function for one in ast.nodes(parts) if isinstance(one, ast.Call)]
+        unsure = self.plainly or self.nested > _MOST_NESTED - 3 or not all(map(_keeps_numbers, ast.nodes(parts)))
+        counter = {getattr(getattr(node, "target", None), "id", "")}
+        if unsure or any(one.id in own | counter for one in called):  # type: ignore[attr-defined]
+            return [make()]
+        free = own.difference(ast.loose(parts, own)) | counter
+        read = {one.id: one.span for one in ast.loads(parts) if one not in called and one.id not in free}
+        tests = [*tests, *[self.is_built_in(one, span) for one in {one.id for one in called}]]  # type: ignore[attr-defined]
+        tests += [self.all_plain(read, True, span)] if read else []
+        if not tests:
+            return [make()]
         never = [self.assign(kept, self.constant(None, span), span)]
         skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, never), span)
-        known = self.at(py.Try([self.assign(kept, self.all_plain(read, True, span), span)], [skip], [], []), span)
-        with self.having(plainly=True):
-            quick = self.whiled(node)
-        return [known, self.at(py.If(self.name(kept, span), [quick], [self.whiled(node)]), span)]
+        known = self.at(py.Try([self.assign(kept, self.every(tests, span), span)], [skip], [], []), span)
+        with self.having(plainly=True, numbers=True):
+            quick = make()
+        return [known, self.at(py.If(self.name(kept, span), [quick], [make()]), span)]
 
-    def whiled(self, node: ast.While) -> Any:
-        """A loop of Python."""
-        body = [self.tick(node.span), *self.looped(node.body)]
-        return self.at(py.While(self.test(node.test), body, []), node.span)
+    def is_built_in(self, name: str, span: Span) -> Any:
+        """Whether a name is that of the function of the engine."""
+        return self.at(py.Compare(self.name(name, span), [py.Is()], [self.name(f".op {name}", span)]), span)
 
     def looped(self, body: ast.Body) -> list[Any]:
         """The body of a loop."""
@@ -966,10 +999,12 @@ def _is_native(node: Any) -> bool:
 
 
 def _divides(node: ast.Binary) -> bool:
-    """Whether this is a quotient by a name, or by a number other than 0."""
-    if node.op != "/" or node.sign is not None or not _is_plain(node.right):
+    """Whether this is a quotient by a name, or by a number other than 0, or one rounded down or a rest by such."""
+    if node.op not in _DIVISIONS or node.sign is not None or not _is_plain(node.right):
         return False
-    return _is_plain(node.left) if isinstance(node.right, ast.Name) else node.right.value != 0.0  # type: ignore[attr-defined]
+    if isinstance(node.right, ast.Name):
+        return node.op == "/" and _is_plain(node.left)
+    return node.right.value != 0.0 and (node.op != "%" or _is_plain(node.left))  # type: ignore[attr-defined]
 
 
 def _keeps_numbers(node: Any) -> bool:
@@ -978,6 +1013,9 @@ def _keeps_numbers(node: Any) -> bool:
         return _is_plain(node)
     if isinstance(node, ast.Compare):
         return len(node.rest) == 1 and node.rest[0][0] in _TESTS
+    if isinstance(node, ast.Call):
+        is_known = not node.keywords and gives_number(getattr(node.function, "id", ""), len(node.arguments))
+        return is_known and all(isinstance(one, _VALUES) for one in node.arguments)
     if isinstance(node, ast.Binary):
         are_values = isinstance(node.left, _VALUES) and isinstance(node.right, _VALUES)
         return node.op in _CLOSED and node.sign is None and are_values
@@ -1013,6 +1051,7 @@ class _Plan:
         """Whether a part may be tried as Python's own."""
         self.size += 1
         if _is_native(node):
+            self.numbers = self.numbers or node.op in ("%", "//")
             return self.size < _LONGEST and self.part(node.left) and self.part(node.right)
         if isinstance(node, ast.Unary) and node.op == "-":
             return self.part(node.operand)

@@ -44,7 +44,7 @@ class Guarded(Machine):
         self.owned: dict[Closure, Closure] = {}  # functions of the user as they run here
         self.inside = 0  # how many of them are running
         self.builtins |= {".plain": (), ".known": {}.get, ".stop": True, ".float": None, ".tensors": ()}
-        self.builtins[".closure"] = None
+        self.builtins |= {".closure": None, ".range": None}
 
     def helper(self, name: str) -> Any:
         """What the code calls by a name."""

@@ -590,8 +590,8 @@ class Python(builtins.Builtins, Machine):
         found |= {".logged": self.logged, ".stop": False, ".values": _held, ".slice": slice}
         # Python's own range, of any length, for a loop of the script.
         found[".native"] = lambda function: range if function is builtins.Range else function
-        found |= {".type": type, ".quick": self.quick, ".reals": frozenset({int, float}), ".Exception": Exception}
-        found[".AssertionError"] = AssertionError
+        found |= {".type": type, ".quick": self.quick, ".reals": frozenset({int, float}), ".int": int}
+        found |= {".AssertionError": AssertionError, ".Exception": Exception}
         found |= {"__build_class__": self.build, "__import__": self.modules.imported, "__name__": "__main__"}
         return found
 

@@ -32,10 +32,10 @@ from agrad.engine.core.context import (
 from agrad.engine.core.graph import Units, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
-from agrad.engine.core.tensor import Tensor, is_truth, no_grad
+from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, compared
-from agrad.engine.values import IEEE, MISSING, describe, format_number
+from agrad.engine.values import IEEE, MISSING, describe
 from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import SCHOOL
@@ -96,6 +96,7 @@ class Machine:
             ".plain": PLAIN,
             ".tensors": {Tensor},
             ".closure": Closure,
+            ".range": range,
             ".skipped": SKIPPED,
             ".stop": False,
             ".known": self.adapters.get,
@@ -302,7 +303,7 @@ class Machine:
 
     def iteration(self) -> str:
         """The counters of the loops that run."""
-        return _counted([(one, place_of(one)) for one in frames(sys._getframe(1))][::-1])
+        return notes.counters([(one, place_of(one)) for one in frames(sys._getframe(1))][::-1])
 
     # Errors
 
@@ -319,7 +320,7 @@ class Machine:
         if not error.labels:
             error.labels.append(Label(place))
             error.labels.extend(Label(one, "called here") for _, one in places[:-1][:1])
-        if error.kind not in _SAME_EACH_TIME and not error.labels[0].text and (told := _counted(places)):
+        if error.kind not in _SAME_EACH_TIME and not error.labels[0].text and (told := notes.counters(places)):
             error.labels[0] = Label(error.labels[0].origin, f"at {told}")
         return error
 
@@ -533,33 +534,6 @@ class Machine:
                     return False
             return len(left) == len(right)
         return type(left) is type(right) and bool(left == right)
-
-    # Functions of lists and tuples
-
-    def folded(self, name: str, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
-        """`sum(xs, start)` of a list, `max(xs, key=f)`, and what reads a number."""
-        first = args[0]
-        if name in notes.READERS:
-            self.tell(notes.at_number(first, span, self.cut_at))
-        if name == "stack" and len(args) == 1 and not keywords:
-            is_mask = type(first) in (tuple, List) and len(first) > 0 and all(map(is_truth, first))
-            return lists.stacked(list(first)) if is_mask else MISSING
-        if any(map(is_table, args)):
-            return self.invoke(FUNCTIONS[name].call, tuple(map(as_array, args)), keywords)
-        if name in ("max", "min") and "key" in keywords:
-            is_several = type(first) in (tuple, List, range) or (isinstance(first, Tensor) and first.shape != ())
-            parts = list(iterate(first)) if len(args) == 1 and is_several else list(args)
-            return self.of_python(self.session.python.builtins[name], parts, **keywords)
-        if name == "sum" and len(args) == 2 and type(args[1]) is List:
-            return List([*args[1], *(entry for part in iterate(first) for entry in lists.entries_of(part))], joins=True)
-        if name == "sum" and args[1:] == ((),) and type(first) in (tuple, List) and {*map(type, first)} == {tuple}:
-            return tuple(entry for part in first for entry in part)
-        if name == "sum" and len(args) == 2 and (type(first) is tuple or (type(first) is List and first.joins)):
-            start = args[1]
-            for part in first:
-                start = self.operated("+", start, part, span)
-            return start
-        return MISSING
 
     # Lists and the like
 
@@ -778,9 +752,7 @@ class Machine:
         """
         names = self.session.names
         if "d" in names and callable(names.get(word)):
-            message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
-            fixes = [f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"]
-            raise AgradError("name", message, fixes=fixes)
+            raise runtime.school.unclear(word)
         return runtime.school.derivative(function, int(order), x, bool(is_of), function.definition.parameters[0])
 
     def on_callee(self, span: Span, function: Any) -> Any:
@@ -810,7 +782,11 @@ class Machine:
                 operations.mark(found, args[0])
             return found if type(found) in PLAIN else adapted(found)
 
-        return slow if function is FUNCTIONS["float"].call else call  # which notes what it reads
+        def counted(*args: Any) -> Any:
+            is_count = len(args) == 1 and type(args[0]) is float and args[0].is_integer() and abs(args[0]) <= EXACT
+            return range(int(args[0])) if is_count else call(*args)
+
+        return {FUNCTIONS["float"].call: slow, FUNCTIONS["range"].call: counted}.get(function, call)  # slow: it notes
 
     def on_call(self, site: tuple[tuple[int, Any], Span], function: Any, *given: Any) -> Any:
         """A call with arguments by name, or with those in a list."""
@@ -827,7 +803,9 @@ class Machine:
             raise runtime.fixes.not_called(function, (*args, *keywords), span)
         name = getattr(function, "__name__", "")
         if name in FOLDING and args and function is FUNCTIONS[name].call:
-            found = self.folded(name, args, keywords, span)
+            if name in notes.READERS:
+                self.tell(notes.at_number(args[0], span, self.cut_at))
+            found = operations.folded(self, name, args, keywords, span)
             if found is not MISSING:
                 return found
         return self.invoke(function, args, keywords)
@@ -905,11 +883,7 @@ class Machine:
         both = [name for name in names if name in self.session.names and not self.given]
         is_product = len(both) == len(names)
         if both and self.is_first(span):
-            meant = "a product" if is_product else "a unit"
-            other = units.unit.word(names[0]) if is_product else ""
-            fixes = [Hint(span.text[: -len(names[0])] + other)] if other and span.text.endswith(names[0]) else []
-            message = f"{', '.join(both)} has a value, and is the name of a unit: `{span.text}` is read as {meant}"
-            self.tell(Note(message, labels=[Label(span)], fixes=fixes))
+            self.tell(notes.of_unit(both, names[0], is_product, span))
         factor, word = _FACTOR.match(span.source.text, span.end), names[-1]
         joined = f"{word}·{factor[1]}" if factor and span.text.endswith(word) else ""
         is_known = factor and factor[1] in self.session.names and self.is_first(span, "factor")
@@ -1056,8 +1030,7 @@ class Machine:
         """A value; notes that a name is not sorted, unless it was a list."""
         name, span = site
         if isinstance(value, Tensor | tuple):
-            message = f".sort() gives the entries in order, and {name} stays as it is"
-            self.tell(Note(message, labels=[Label(span)], fixes=[f"{name} = sorted({name})"]))
+            self.tell(notes.of_unsorted(name, span))
         return value
 
     # Checks
@@ -1151,17 +1124,3 @@ class Machine:
 def arguments(given: Sequence[Any], count: int, names: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments by place and by name, with the entries of `*xs` in its place."""
     return tuple(operations.spread([*given[:count]])), dict(zip(names, given[count:], strict=True))
-
-
-def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
-    """The counters of the loops around places in frames, the outermost first; "" outside of loops."""
-    told: dict[str, str] = {}
-    for frame, place in places:
-        for loop in frame.f_code.co_filename.loops(place):  # type: ignore[attr-defined]
-            for name in ast.names_of(getattr(loop, "target", None)):
-                value = frame.f_locals.get(name, frame.f_globals.get(name))
-                if isinstance(value, Tensor) and not value.shape:
-                    value = value.node.value
-                if type(value) is float or type(value) is int:
-                    told[name] = f"{name} = {format_number(value)}"
-    return ", ".join(told.values())

@@ -230,12 +230,14 @@ class _Guards(Nodes):
         if isinstance(first, py.Name) and len([*islice(nodes(right), _SHORT)]) < _SHORT:
             ways.append(self.kind(first, py.In(), ".quick", node))
         if is_known:
-            tests = [self.kind(one, py.In(), ".reals", one) for one in {one.id: one for one in names}.values()]
+            each, kinds = {one.id: one for one in names}.values(), ((py.Is(), ".int"), (py.In(), ".reals"))
+            ints, reals = [[self.kind(one, sign, word, one) for one in each] for sign, word in kinds]
             if is_long or len(names) == 2:  # a small number makes the product little longer than the other is
-                signs: list[Any] = [py.Lt(), py.Lt()]
                 ends = [self.constant(end, node) for end in (-_SMALL, _SMALL)]
-                tests.append(self.at(py.Compare(ends[0], signs, [left, ends[1]]), node))
-            ways.insert(0 if is_mod else 1, self.every(tests, node))  # what is likely first
+                small = self.at(py.Compare(ends[0], [py.Lt(), py.Lt()], [left, ends[1]]), node)
+                ints, reals = [*ints, small], [*reals, small]
+            known = [*ways, self.every(reals, node)]
+            ways = known[::-1] if is_mod else [self.every(ints, node), *known]  # what takes little time first
         if not ways:
             return helped
         test = self.at(py.BoolOp(py.Or(), ways), node) if len(ways) > 1 else ways[0]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from math import floor, inf, isfinite, log10
 from operator import add, mul, sub
+from types import FrameType
 from typing import Any, NamedTuple
 from weakref import ref
 
 import agrad
-from agrad.engine import autodiff
+from agrad.engine import autodiff, units
 from agrad.engine.autodiff.backward import is_gradient
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.core.graph import Node, Uncertainty, alive, behind, collect, roots_of
@@ -477,3 +478,32 @@ def became(text: str, value: float) -> str:
     if value == 0.0 and re.search("[1-9]", re.split("[eE]", digits)[0]):
         return "0: a float64 holds numbers down to 5e-324"
     return ""
+
+
+def of_unit(both: list[str], first: str, is_product: bool, span: Span) -> Note:
+    """The note on names that have values, and are the name of a unit, which begins with the `first`."""
+    meant = "a product" if is_product else "a unit"
+    other = units.unit.word(first) if is_product else ""
+    fixes = [Hint(span.text[: -len(first)] + other)] if other and span.text.endswith(first) else []
+    message = f"{', '.join(both)} has a value, and is the name of a unit: `{span.text}` is read as {meant}"
+    return Note(message, labels=[Label(span)], fixes=fixes)
+
+
+def of_unsorted(name: str, span: Span) -> Note:
+    """The note on `x.sort()` of what is no list."""
+    message = f".sort() gives the entries in order, and {name} stays as it is"
+    return Note(message, labels=[Label(span)], fixes=[f"{name} = sorted({name})"])
+
+
+def counters(places: Sequence[tuple[FrameType, Span]]) -> str:
+    """The counters of the loops around places in frames, the outermost first; "" outside of loops."""
+    told: dict[str, str] = {}
+    for frame, place in places:
+        for loop in frame.f_code.co_filename.loops(place):  # type: ignore[attr-defined]
+            for name in ast.names_of(getattr(loop, "target", None)):
+                value = frame.f_locals.get(name, frame.f_globals.get(name))
+                if isinstance(value, Tensor) and not value.shape:
+                    value = value.node.value
+                if type(value) is float or type(value) is int:
+                    told[name] = f"{name} = {format_number(value)}"
+    return ", ".join(told.values())

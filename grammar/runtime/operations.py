@@ -17,10 +17,11 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, leaf
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
-from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.core.tensor import Tensor, bare, is_truth, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import (
+    MISSING,
     Shape,
     broadcast,
     describe,
@@ -39,7 +40,7 @@ from agrad.grammar.results import Settings, text_of, uncertainty_of
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
-from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, parts_of, place_in
+from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, parts_of, place_in, stacked
 
 DERIVATIVES = ("grad", "jacobian", "hessian")
 # The operations of two operands by their signs.
@@ -91,6 +92,14 @@ def called_directly(name: str) -> str:
     if name not in OPS or OPS[name] is not FUNCTIONS.get(name) or OPS[name].call in VIEWERS:
         return ""
     return "tensors" if OPS[name].scalar is None else "plain"
+
+
+def gives_number(name: str, count: int) -> bool:
+    """Whether a name is that of a function that gives a number of so many numbers."""
+    row = OPS.get(name)
+    if row is None or called_directly(name) != "plain" or not row.differentiable or row.signature.attributes:
+        return False
+    return len(row.signature.operands) == count
 
 
 @cache
@@ -740,3 +749,27 @@ def _spread(a: Shape, b: Shape) -> bool:
     except AgradError:
         return False
     return True
+
+
+def folded(machine: Any, name: str, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
+    """`sum(xs, start)` of a list, `max(xs, key=f)`; MISSING where the function is called as any other."""
+    first = args[0]
+    if name == "stack" and len(args) == 1 and not keywords:
+        is_mask = type(first) in (tuple, List) and len(first) > 0 and all(map(is_truth, first))
+        return stacked(list(first)) if is_mask else MISSING
+    if any(map(is_table, args)):
+        return machine.invoke(FUNCTIONS[name].call, tuple(map(as_array, args)), keywords)
+    if name in ("max", "min") and "key" in keywords:
+        is_several = type(first) in (tuple, List, range) or (isinstance(first, Tensor) and first.shape != ())
+        parts = list(iterate(first)) if len(args) == 1 and is_several else list(args)
+        return machine.of_python(machine.session.python.builtins[name], parts, **keywords)
+    if name == "sum" and len(args) == 2 and type(args[1]) is List:
+        return List([*args[1], *(entry for part in iterate(first) for entry in entries_of(part))], joins=True)
+    if name == "sum" and args[1:] == ((),) and type(first) in (tuple, List) and {*map(type, first)} == {tuple}:
+        return tuple(entry for part in first for entry in part)
+    if name == "sum" and len(args) == 2 and (type(first) is tuple or (type(first) is List and first.joins)):
+        start = args[1]
+        for part in first:
+            start = machine.operated("+", start, part, span)
+        return start
+    return MISSING

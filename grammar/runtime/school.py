@@ -17,6 +17,13 @@ from agrad.engine.values import format_shape, np
 from agrad.grammar.elsewhere import OF_DEGREES, RECIPROCALS, SCHOOL
 
 
+def unclear(word: str) -> AgradError:
+    """The error for `d/dx(…)` where `d` has a value, and `dx` is a function."""
+    message = f"d/{word}(…) may be a derivative, or d divided by {word}(…), since {word} is a function here"
+    fixes = [f"d/({word}(1))   divides", "grad(lambda x: x^2)(1)   differentiates"]
+    return AgradError("name", message, fixes=fixes)
+
+
 @cache
 def function(word: str) -> Callable[..., Any]:
     """The function that a word is called on paper: `ln`, `sec`, `sind`."""

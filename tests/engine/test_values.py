@@ -1,7 +1,11 @@
 """Numbers, values and columns as text."""
 
+import platform
 import re
+import subprocess
+import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import each
@@ -77,3 +81,24 @@ def test_a_column_without_text_takes_no_room_and_no_line_ends_with_blanks():
 def test_wide_characters_take_two_columns_and_marks_none():
     assert [display_width(text) for text in ("ab", "é", "e\u0301", "数", "…")] == [2, 1, 1, 2, 1]
     assert align([("数", "1"), ("ab", "2")]) == ["数  1", "ab  2"]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc")
+def test_a_step_on_large_arrays_takes_the_memory_of_the_step_before():
+    code = """if True:
+        from resource import RUSAGE_SELF, getrusage
+        import agrad.engine as ag
+        x = ag.tensor([0.5] * 100_000)
+        w = ag.tensor(0.1, requires_grad=True)
+        def step():
+            ((w*x + w - x)**2).mean().backward()
+        pages = lambda: getrusage(RUSAGE_SELF).ru_minflt
+        for _ in range(5):
+            step()
+        before = pages()
+        for _ in range(20):
+            step()
+        print(pages() - before)
+    """
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert int(run.stdout) < 200, run.stderr  # an array has as many

@@ -7,7 +7,6 @@ same recurrence run backwards.
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
@@ -79,10 +78,9 @@ def _run_back(g: Any, a: Any, axis: int) -> Any:
 def recurrence(a: Any, b: Any, axis: int) -> Any:
     """y with y[k] = a[k]*y[k-1] + b[k], from 0."""
     # y[k] = a[k] y[k-1] + b[k], from y[-1] = 0.
-    if b.ndim == 1:
-        pairs = zip(a.tolist()[1:], b.tolist()[1:], strict=True)
-        found = accumulate(pairs, lambda y, pair: pair[0] * y + pair[1], initial=float(b[0])) if len(b) else ()
-        return np.array([*found])
+    if b.ndim == 1 and len(b):
+        y, *terms = b.tolist()
+        return np.array([y, *[y := factor * y + term for factor, term in zip(a.tolist()[1:], terms, strict=True)]])
     result = np.empty(b.shape)
     first, second, out = (np.moveaxis(each, axis, 0) for each in (a, b, result))
     for k in range(len(second)):

@@ -130,6 +130,16 @@ def test_a_write_makes_stale_what_has_saved_the_value_and_new_data_all(text, wri
     assert x.grad.tolist() == want.tolist()
 
 
+def test_a_value_keeps_its_gradient_when_it_is_freed_and_is_freed_when_its_gradient_is_cleared():
+    x = ag.tensor(3.0, requires_grad=True)
+    y = x * x
+    y.retain_grad()
+    (y * 2.0).backward()
+    assert (y.grad.item(), y.node.freed is not None, x.node.freed) == (2.0, True, None)
+    y.grad = None
+    assert (y.grad, y.node.freed is not None, x.grad.item()) == (None, True, 12.0)
+
+
 def test_a_retained_gradient_stays_where_the_value_is_written():
     x = leaf([1.0, 2.0])
     y = x * 3

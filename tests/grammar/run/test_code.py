@@ -80,3 +80,42 @@ def test_loops_are_nested_as_deeply_as_python_lets_them():
 
 def test_an_operand_that_is_computed_first_is_computed_once():
     assert said("def f(x):\n    print x\n    return x\ndef g(x): return f(x)**2*f(3)\ng(2)") == ["2", "3", "12"]
+
+
+LOOPS = [  # what is before a loop, and its body
+    ("x = 1", "x = x + sqrt(i)*2"),
+    ("x = 1", "x = 3*x % 7 - i // 2 - -x"),
+    ("x = 1\na = 0", "x = x/a + i"),
+    ("x = 2**53 + 2", "x = x % 10 + i"),
+    ("x = [1, 2]", "x = x*i + 1"),
+    ("var x = 2", "x = x/(i + 1) + sqrt(i)"),
+    ("x = 1\ndef sqrt(y) = [y]", "x = x + sqrt(i)"),
+    ("x = 1", "if x % 2 == 0: x = x // 2\n    else: x = maximum(3*x, 1) + 1"),
+    ("x = 1\ndef f(y) = y*0.5", "x = x + f(i)"),
+    ("x = 3\ndef range(n) = [2, 5]", "x = x - i"),
+    ("x = 1\ne = None", "x = x + 1\n    if i < 0: e = e + 1"),
+    ("x = 1", "x = x + i + 0*unknown"),
+    ("x = 1", "if i > 0: x = x + later\n    later = 2"),
+]
+
+
+def test_a_loop_of_arithmetic_gives_the_same_for_numbers_as_for_any_values():
+    def found(text):
+        session, told = Session(), []
+        try:
+            session.run(text, lambda result: told.append(result.text(session.settings)))
+        except AgradError as error:
+            told.append((error.message, error.fixes))
+        return told, repr(session.names.get("x"))
+
+    for before, body in LOOPS:
+        loop = f"for i in range(2):\n    {body}\n"
+        inside = loop.replace("\n", "\n    ")
+        turns = "" if "range" in before else f"i = 0\nwhile i < 2:\n    {body}\n    i += 1\n"
+        for text in (loop, f"def g(x):\n    {inside}return x\nx = g(x)\n", turns):
+            other = text.replace("range(2):\n", "range(2):\n[0]\n").replace("i < 2:\n", "i < 2:\n[0]\n")
+            other = other.replace("\n[0]", "\n        j = [0]" if "def g" in text else "\n    j = [0]")
+            given = found(f"{before}\n{text}"), found(f"{before}\n{other}")
+            assert given[0] == given[1] and (other != text or not turns), given
+    assert found("x = 1\nfor sqrt in range(2): x = x + sqrt(4)")[0][0][0] == "the number 0 cannot be called"
+    assert found("x = 1\nfor i in range(3): x = x + i % 2 + 7 // 2") == ([], "11.0")
