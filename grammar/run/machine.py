@@ -66,7 +66,6 @@ FOLDING = frozenset({"sum", "max", "min", "float", "stack"})
 MAX_CALLS = 2000
 _MOST_FRAMES = 2 * MAX_CALLS + 500
 _MOST_FROM_PYTHON = 100  # calls of functions of the user by the engine, each within the one before
-_FACTOR = re.compile(r" ?\* ?([^\W\d]\w*)(?![\w(\[.])")
 _MANY_CALLS = 500  # frames in a row, of which the limit is meant by an error of Python's
 _SAME_EACH_TIME = ("syntax", "name", "arity")  # errors of what is written, whichever iteration finds them
 _QUOTED = re.compile(r"'([^']+)'")
@@ -884,14 +883,9 @@ class Machine:
         is_product = len(both) == len(names)
         if both and self.is_first(span):
             self.tell(notes.of_unit(both, names[0], is_product, span))
-        factor, word = _FACTOR.match(span.source.text, span.end), names[-1]
-        joined = f"{word}·{factor[1]}" if factor and span.text.endswith(word) else ""
-        is_known = factor and factor[1] in self.session.names and self.is_first(span, "factor")
-        if factor and is_known and joined in units.unit.near(word + factor[1]):  # 5 N*m
-            whole = Span(span.source, span.start, factor.end())
-            message = f"`{whole.text}` is multiplied by {factor[1]}, which has a value"
-            fix = Hint(f"{span.text.removesuffix(word)}{joined}   has that unit")
-            self.tell(Note(message, labels=[Label(whole)], fixes=[fix]))
+        factor, note = notes.of_factor(names[-1], span)
+        if note is not None and factor in self.session.names and self.is_first(span, "factor"):
+            self.tell(note)
         return is_product
 
     def on_outer(self, site: tuple[str, Span]) -> Any:

@@ -30,6 +30,7 @@ from agrad.lazy import pattern
 
 READERS = frozenset({"float", "item", "tolist"})  # what gives plain numbers
 # Statements in which a plain number is not computed with.
+_FACTOR = pattern(r" ?\* ?([^\W\d]\w*)(?![\w(\[.])")
 _ASKING = r"\s*(print|if|elif|while|assert)\b"
 
 
@@ -487,6 +488,17 @@ def of_unit(both: list[str], first: str, is_product: bool, span: Span) -> Note:
     fixes = [Hint(span.text[: -len(first)] + other)] if other and span.text.endswith(first) else []
     message = f"{', '.join(both)} has a value, and is the name of a unit: `{span.text}` is read as {meant}"
     return Note(message, labels=[Label(span)], fixes=fixes)
+
+
+def of_factor(word: str, span: Span) -> tuple[str, Note | None]:
+    """The name by which a quantity is multiplied, and the note on it where a unit that ends so goes on: `5 N*m`."""
+    found = _FACTOR.match(span.source.text, span.end)
+    if found is None or not span.text.endswith(word) or f"{word}·{found[1]}" not in units.unit.near(word + found[1]):
+        return "", None
+    whole = Span(span.source, span.start, found.end())
+    message = f"`{whole.text}` is multiplied by {found[1]}, which has a value"
+    fix = Hint(f"{span.text.removesuffix(word)}{word}·{found[1]}   has that unit")
+    return found[1], Note(message, labels=[Label(whole)], fixes=[fix])
 
 
 def of_unsorted(name: str, span: Span) -> Note:
