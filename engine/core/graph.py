@@ -459,8 +459,9 @@ _state_of = attrgetter(*_CHANGING)
 def collecting_later() -> Iterator[None]:
     """Let Python look for garbage afterwards: of a long graph that would take half of the time, and find none."""
     is_on = gc.isenabled()
-    gc.disable()
-    try:
+    try:  # Ctrl-C may come at any call
+        if is_on:  # else another thread has it off, which may let it on before this one would let it off
+            gc.disable()
         yield
     finally:
         if is_on:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import threading
 from collections import deque
@@ -80,20 +79,17 @@ def _read(source: Source, part: str | None = None) -> tuple[ast.Statement, ...]:
     """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
     from lark.exceptions import UnexpectedToken
 
+    from agrad.engine.core.graph import collecting_later
+
     (parser, builder), text = _parser(), syntax.lexer.Input(source, part)
-    with _PARSING:
+    with _PARSING, collecting_later():  # else Python would search a growing tree repeatedly, and find nothing
         builder.begin(source)
-        collecting = gc.isenabled()
-        gc.disable()  # it would search a growing tree repeatedly, and find nothing
         try:
             statements: tuple[ast.Statement, ...] = parser.parse(cast(Any, text), "program")
         except UnexpectedToken as error:
             problem = errors.recognisers.recognise(text, error)
         else:
             return statements
-        finally:
-            if collecting:
-                gc.enable()
     raise problem
 
 
@@ -126,6 +122,8 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
     There are none where the text is wrong already, or ends inside a string or a comment.
     """
     from lark.exceptions import UnexpectedToken
+
+    from agrad.engine.core.graph import collecting_later
 
     parser, builder = _parser()
     # Which words are commands depends on what follows them: here a name.

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextvars
+import gc
 import math
 import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 
 import numpy as np
@@ -17,6 +19,7 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.context import Context, allow, current, enter, scope
+from agrad.engine.core.graph import collecting_later
 from agrad.engine.core.numpy_warnings import quiet
 
 MANY = 20_000
@@ -267,3 +270,27 @@ def test_what_one_thread_turns_off_is_on_in_another():
         assert in_threads(2, look) == [(("warn", False), "ignore", True)] * 2
         assert is_off() and np.geterr()["invalid"] == "ignore"
     assert not is_off()
+
+
+@pytest.mark.parametrize("call", ["isenabled", "disable"])
+def test_python_looks_for_garbage_again_after_an_interrupt_or_the_end_of_another_thread_at_any_call(monkeypatch, call):
+    original, other = getattr(gc, call), collecting_later()
+
+    def interrupted():
+        original()
+        raise KeyboardInterrupt
+
+    def while_another_ends():
+        found = original()
+        other.__exit__(None, None, None)
+        return found
+
+    if call == "isenabled":
+        other.__enter__()
+    monkeypatch.setattr(gc, call, while_another_ends if call == "isenabled" else interrupted)
+    with suppress(KeyboardInterrupt), collecting_later():
+        pass
+    monkeypatch.undo()
+    is_on = gc.isenabled()
+    gc.enable()
+    assert is_on
