@@ -123,8 +123,6 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
     """
     from lark.exceptions import UnexpectedToken
 
-    from agrad.engine.core.graph import collecting_later
-
     parser, builder = _parser()
     # Which words are commands depends on what follows them: here a name.
     stream = syntax.lexer.Input(Source("session", f"{text}_"))
