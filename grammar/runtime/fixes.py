@@ -660,11 +660,11 @@ def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
                 ways = [parameters.index(one) for one in (parameters if x not in parameters else (x,))]
                 opened, closed = "grad(" * int(order or 1), [f", {place})" * int(order or 1) for place in ways]
                 return edits(Span(span.source, span.start, end), *[f"{opened}{y}{one}" for one in closed])
+            whole = Span(span.source, span.start, end + len(call))
+            if parameters and x not in parameters and x in known:  # f(t) = x*t; df/dx(3)
+                return edits(whole, f"(d{order}/d{x}{order} {y}{call.strip()})")
             if not callable(known[y]):
-                whole, there = (
-                    Span(span.source, span.start, end + len(call)),
-                    f"forward {y} with {x}={call.strip()[1:-1]}",
-                )
+                there = f"forward {y} with {x}={call.strip()[1:-1]}"
                 return edits(whole, f"{there}; {derivative}") or [Hint(f"{there}   first")]
             derivative = y + "'" * int(order or 1)  # of df/dx(2)
         return [corrected(Span(span.source, span.start, end), derivative)]
