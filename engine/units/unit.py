@@ -228,8 +228,9 @@ def read(text: str) -> Unit:
         return units[0][0]
     factor = in_range(text, (_raised(unit.factor, power) for unit, power in units))
     symbols = times(*[(unit.symbols, power) for unit, power in units])
-    # Several lines and powers of brackets, as of `J/(km/h)²`, stay as they were typed.
-    typed = text if pattern(r"/\(.*/|/.*/\(|\).").search(text) else spelled(symbols)
+    # Several lines and powers of brackets, as of `J/(km/h)²`, stay as they were typed, in the signs of scripts.
+    plain = pattern(r"\^\([^)]*\)").sub("^2", text := text.replace("**", "^").replace("*", "·"))
+    typed = text if pattern(r"/\(.*/|/.*/\(|\).").search(plain) else spelled(symbols)
     return Unit(symbols, factor, times(*[(unit.dim, power) for unit, power in units]), None, typed)
 
 
