@@ -90,6 +90,13 @@ def test_the_fixes_of_random_statements(seed: int) -> None:
     assert not [bad for text in mutated(60, seed) for bad in bad_fixes([START], text)]
 
 
+def test_no_equation_is_proposed_for_truths() -> None:
+    for text in ("True = x + 1", "True = 5", "None + x = 1"):
+        with pytest.raises(AgradError) as problem:
+            Session().run(text)
+        assert "solve" not in str(problem.value.fixes)
+
+
 def test_a_fix_that_is_shown_is_whole() -> None:
     long = " + ".join(["2 3"] * 40)
     error = failure(Session(), long)
