@@ -544,9 +544,10 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     close = close or _elsewhere(name, span, called, known)
     if not close and called and name.isupper() and name not in ("VAR", "ATAN2", "INT"):  # as spreadsheets have them
         lower = "log10" if name == "LOG" and len(arguments(span)) == 1 else name.lower()
-        close = _elsewhere(lower, span, called, known) or edits(
-            span, *[lower] * (lower in FUNCTIONS or lower in SCHOOL)
-        )
+        close = _elsewhere(lower, span, called, known)
+        if not close and len(given := arguments(span)) > 1 and lower in ("sum", "median"):  # here of one array
+            close = edits(Span(span.source, span.start, span.end + len(_call(span))), f"{lower}([{', '.join(given)}])")
+        close = close or edits(span, *[lower] * (lower in FUNCTIONS or lower in SCHOOL))
     close = close or _as_unit(name, span, called or bool(suggest(name, known)))
     close = close or _quotient(name, span, known) or _joined(name, span, called, known)
     if not close and name in SHAPES and not called:

@@ -130,7 +130,9 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
     def there(call: Any, f: Any, by: str, order: int, span: Span) -> Any:
         """A derivative of a function of the user by a parameter, with these arguments; None of all else."""
         definition, made = getattr(names.get(f.id), "definition", None), f
-        given = definition.parameters[: definition.placed] if definition is not None else ()
+        if definition is None:
+            return None
+        given = definition.parameters[: definition.placed]
         # The one parameter may have another name: `df/dx(2)` of f(t), where x means nothing else.
         is_other = len(given) == 1 and not (by in names or by in [one.id for one in loads(definition.tree, True)])
         if not (by in given or is_other):
