@@ -139,6 +139,12 @@ def test_whatever_is_printed_as_a_unit_can_be_typed_behind_a_number():
     assert [text for text in found if run(f"x = 5 {text}; [2*x, 3*x] to {text}")[0] != f"[10, 15] {text}"] == []
 
 
+def test_a_unit_of_thousands_of_brackets_is_refused():
+    for text in ("m/(" * 3000 + "s" + ")" * 3000, "m/(" * 3000):
+        with pytest.raises(AgradError, match="is not a unit"):
+            read(text)
+
+
 def test_there_are_60_errors():
     assert len(table(HERE / "unit_errors.txt")) >= 60
 
