@@ -319,8 +319,10 @@ class Inference:
                 fixes += [Hint(one) for one in typed]
                 facts = Instead(_text(node, at), typed)
         whole = node.origin.text if node.origin is not None and node.op.name == "sub" else ""
-        if raised := _RAISED.fullmatch(whole):  # `5 m s-1`
-            fixes, facts = [], Instead(whole, (f"{raised[1]}^{raised[2]}",))
+        if raised := _RAISED.fullmatch(whole):  # `5 m s-1`, and `5 m-3`, which may be a difference
+            others = facts.new if facts is not None and not raised[1].split()[2:] and "·" not in raised[1] else ()
+            differences = [f"{whole.removesuffix(facts.old)}{one}" for one in others] if facts is not None else []
+            fixes, facts = [], Instead(whole, (f"{raised[1]}^{raised[2]}", *differences))
         return _at(node, AgradError("unit", message, labels=labels, fixes=fixes, facts=facts))
 
 

@@ -211,7 +211,8 @@ def _defined(name: str) -> Unit:
 
 def read(text: str) -> Unit:
     """The unit that a text says: `km/h`, `J/(kg·K)`, `N m`, `1/s`. Raises AgradError of kind `unit`."""
-    end, factors = parsed(text := text.strip())
+    is_deep = text.count("(") >= 100  # a frame of Python for each
+    end, factors = (0, []) if is_deep else parsed(text := text.strip())
     if "/" in text[:end] and text[end : end + 1] in {*"·*⋅ "}:
         above, _, below = text.partition("/")
         fix = f"{above}/({below.replace(text[end], '·').replace('/', '·')})"
@@ -228,8 +229,9 @@ def read(text: str) -> Unit:
         return units[0][0]
     factor = in_range(text, (_raised(unit.factor, power) for unit, power in units))
     symbols = times(*[(unit.symbols, power) for unit, power in units])
-    # Several lines and powers of brackets, as of `J/(km/h)²`, stay as they were typed.
-    typed = text if pattern(r"/\(.*/|/.*/\(|\).").search(text) else spelled(symbols)
+    # Several lines and powers of brackets, as of `J/(km/h)²`, stay as they were typed, in the signs of scripts.
+    plain = pattern(r"\^\([^)]*\)").sub("^2", text := text.replace("**", "^").replace("*", "·"))
+    typed = text if pattern(r"/\(.*/|/.*/\(|\).").search(plain) else spelled(symbols)
     return Unit(symbols, factor, times(*[(unit.dim, power) for unit, power in units]), None, typed)
 
 

@@ -544,9 +544,10 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     close = close or _elsewhere(name, span, called, known)
     if not close and called and name.isupper() and name not in ("VAR", "ATAN2", "INT"):  # as spreadsheets have them
         lower = "log10" if name == "LOG" and len(arguments(span)) == 1 else name.lower()
-        close = _elsewhere(lower, span, called, known) or edits(
-            span, *[lower] * (lower in FUNCTIONS or lower in SCHOOL)
-        )
+        close = _elsewhere(lower, span, called, known)
+        if not close and len(given := arguments(span)) > 1 and lower in ("sum", "median"):  # here of one array
+            close = edits(Span(span.source, span.start, span.end + len(_call(span))), f"{lower}([{', '.join(given)}])")
+        close = close or edits(span, *[lower] * (lower in FUNCTIONS or lower in SCHOOL))
     close = close or _as_unit(name, span, called or bool(suggest(name, known)))
     close = close or _quotient(name, span, known) or _joined(name, span, called, known)
     if not close and name in SHAPES and not called:
@@ -660,11 +661,11 @@ def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
                 ways = [parameters.index(one) for one in (parameters if x not in parameters else (x,))]
                 opened, closed = "grad(" * int(order or 1), [f", {place})" * int(order or 1) for place in ways]
                 return edits(Span(span.source, span.start, end), *[f"{opened}{y}{one}" for one in closed])
+            whole = Span(span.source, span.start, end + len(call))
+            if parameters and x not in parameters and x in known:  # f(t) = x*t; df/dx(3)
+                return edits(whole, f"(d{order}/d{x}{order} {y}{call.strip()})")
             if not callable(known[y]):
-                whole, there = (
-                    Span(span.source, span.start, end + len(call)),
-                    f"forward {y} with {x}={call.strip()[1:-1]}",
-                )
+                there = f"forward {y} with {x}={call.strip()[1:-1]}"
                 return edits(whole, f"{there}; {derivative}") or [Hint(f"{there}   first")]
             derivative = y + "'" * int(order or 1)  # of df/dx(2)
         return [corrected(Span(span.source, span.start, end), derivative)]

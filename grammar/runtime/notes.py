@@ -476,7 +476,7 @@ def became(text: str, value: float) -> str:
     if digits.isdecimal() or digits[:2].lower() in ("0x", "0b", "0o"):
         whole = int(digits) if digits.isdecimal() else int(digits, 0)
         return "" if int(value) == whole else f"{int(value)}: whole numbers are exact up to 2**53"
-    if value == 0.0 and re.search("[1-9]", re.split("[eE]", digits)[0]):
+    if value == 0.0 and re.match(r"[\d.]*[1-9]", digits):  # and not `d2/dx2`
         return "0: a float64 holds numbers down to 5e-324"
     return ""
 

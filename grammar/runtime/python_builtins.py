@@ -128,9 +128,9 @@ class Map(metaclass=StandIn):
     last: Any  # the last value that has a length
     held: int  # the entries of those that are still there
 
-    def __new__(cls, function: Any, /, *iterables: Any) -> Any:
+    def __new__(cls, *given: Any, **options: Any) -> Any:
         """A map of Python, or one of these."""
-        values = map(function, *iterables)
+        values, function = map(*given, **options), given[0]
         is_ours = type(function) is FunctionType and type(function.__code__.co_filename) is not str
         if is_ours or any(function is one for one in _QUICK):
             return values
@@ -140,6 +140,8 @@ class Map(metaclass=StandIn):
 
     def __iter__(self) -> Any:
         return self
+
+    __copy__ = __iter__  # a copy of Python's goes on in the same values
 
     def __next__(self) -> Any:
         modules.look()

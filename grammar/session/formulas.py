@@ -110,7 +110,8 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
             case Call(
                 Name(".leibniz"), (Lambda((Parameter(by), *_), Call(Name() as f, given, ())), _, Number(times), *_)
             ):
-                if given and there(node, f, by, 1, span) and all(is_number(one, by) for one in given):
+                is_leaf = getattr(names.get(by), "requires_grad", False)  # of which f may be computed elsewhere
+                if given and not is_leaf and there(node, f, by, 1, span) and all(is_number(one, by) for one in given):
                     shown = f"{f.id}({', '.join(one.span.text for one in given)})"
                     message = f"{shown} is a number, with no {by} in it: its derivative is 0"
                     order = f"{times:.0f}".replace("1", "")
@@ -129,7 +130,12 @@ def of_functions(statement: Any, names: Mapping[str, Any]) -> Any:
     def there(call: Any, f: Any, by: str, order: int, span: Span) -> Any:
         """A derivative of a function of the user by a parameter, with these arguments; None of all else."""
         definition, made = getattr(names.get(f.id), "definition", None), f
-        if definition is None or not (by in (given := definition.parameters[: definition.placed]) or len(given) == 1):
+        if definition is None:
+            return None
+        given = definition.parameters[: definition.placed]
+        # The one parameter may have another name: `df/dx(2)` of f(t), where x means nothing else.
+        is_other = len(given) == 1 and not (by in names or by in [one.id for one in loads(definition.tree, True)])
+        if not (by in given or is_other):
             return None
         place, named = Number(float(given.index(by) if by in given else 0), span=f.span), dict(call.keywords)
         arguments = [*call.arguments, *(named.pop(one) for one in given[len(call.arguments) :] if one in named)]

@@ -31,6 +31,7 @@ from agrad.engine.core.context import (
 from agrad.engine.core.graph import Guard, Units, collect
 from agrad.engine.core.guards import joined
 from agrad.engine.core.numpy_warnings import Silence
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.text import printable
@@ -120,6 +121,8 @@ def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
         match node:
             case ast.Call(ast.Name("round"), (ast.Number(span=x), ast.Number(span=y))) if x.text.isdecimal():
                 spans.append(Span(x.source, x.start, y.end))  # a whole number, which there is nothing to round of
+            case ast.Call(ast.Name(name), (_, _)) if name in FUNCTIONS and len(FUNCTIONS[name].signature.operands) > 1:
+                pass  # `atan2(1,234.5)`, which needs both
             case ast.Call(_, entries) | ast.List(entries):
                 between = [Span(x.span.source, x.span.start, y.span.end) for x, y in pairwise(entries)]
                 spans += [span for span in between if _IN_BRACKETS.fullmatch(span.text)]

@@ -90,6 +90,30 @@ def test_the_fixes_of_random_statements(seed: int) -> None:
     assert not [bad for text in mutated(60, seed) for bad in bad_fixes([START], text)]
 
 
+def test_no_equation_is_proposed_for_truths() -> None:
+    for text in ("True = x + 1", "True = 5", "None + x = 1"):
+        with pytest.raises(AgradError) as problem:
+            Session().run(text)
+        assert "solve" not in str(problem.value.fixes)
+
+
+def test_no_integral_by_two_names_is_proposed_as_one_by_the_last() -> None:
+    with pytest.raises(AgradError) as problem:
+        Session().run("∫ x^2 dx dy")
+    assert "lambda" not in str(problem.value.fixes)
+
+
+def test_a_sum_of_a_spreadsheet_is_of_a_list_here() -> None:
+    for text, fix in (
+        ("SUM(1, 2)", "sum([1, 2])"),
+        ("x = 3; 2*SUM(x, 2)", "2*sum([x, 2])"),
+        ("SUM([1, 2])", "sum([1, 2])"),
+    ):
+        with pytest.raises(AgradError) as problem:
+            Session().run(text)
+        assert [str(one).rpartition("; ")[2] for one in problem.value.fixes] == [fix]
+
+
 def test_a_fix_that_is_shown_is_whole() -> None:
     long = " + ".join(["2 3"] * 40)
     error = failure(Session(), long)

@@ -116,9 +116,8 @@ def started(context: ErrorContext) -> AgradError | None:
 def _one_name(text: str) -> str:
     """The name in an expression that is no function, if there is one alone."""
     text = re.sub(r"(?<![\w.])[\d.]+(?=[^\W\d])(?![eE][-+\d])", "", text)  # of 2x
-    known = FUNCTIONS.keys() | {"pi", "e", "True", "False", "None"}
-    names = set(re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", text)) - known
-    return names.pop() if len(names) == 1 else ""
+    names = set(re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", text)) - FUNCTIONS.keys() - {"pi", "e"}
+    return names.pop() if len(names) == 1 and not names & {"True", "False", "None"} else ""
 
 
 _END_OF_RANGE = r"(-?[\w.*/]+?)"

@@ -463,3 +463,9 @@ def test_the_quotient_of_very_long_numbers_is_right():
         "import functools\nprint(functools.reduce(divmod, [10**60000, 3**50000])[0] % 1000)",
     ):
         assert run(text) == "339", text
+
+
+def test_a_map_is_copied_and_refused_as_python_s():
+    assert run("import copy\nprint(list(copy.copy(map(str, [1, 2]))))") == "['1', '2']"
+    assert "TypeError: map() must have at least two arguments." in failing("import copy\nmap()")
+    assert "TypeError: map() takes no keyword arguments" in failing("import copy\nmap(str, [1], x=3)")

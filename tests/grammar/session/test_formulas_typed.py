@@ -55,6 +55,12 @@ def test_a_derivative_of_what_was_computed_without_the_leaf_has_a_note():
     ]
 
 
+def test_an_order_of_a_derivative_is_no_number_that_was_read_as_0():
+    notes = []
+    Session().run("f(x) = x^3; d2f/dx2(3); d2/dx2 f", lambda one: notes.append(one) if isinstance(one, Noted) else None)
+    assert ["x has no value" in one.note.message for one in notes] == [True]
+
+
 @each("typed", ["q + 1", "f(q)"])
 def test_a_text_that_is_not_typed_needs_the_value(typed):
     for session, where in ((begun(False), {}), (begun(), {"source": "a.ag", "is_file": True})):

@@ -66,6 +66,7 @@ def test_a_fix_that_can_be_typed_mends_what_the_error_says(text, message, place)
     ("1 + 2 N", ["1 N + 2 N"]),
     ("x = 5 kg m-3 + 1 kg/m^3", ["x = 5 kg m^-3 + 1 kg/m^3"]),
     ("5 m/s-1", ["5 m/s-1 m/s"]),
+    ("5 m-3", ["5 m^-3", "5 m-3 m"]),
     ("5 month to day", ["5 day to day", "5 week to day", "5 year to day"]),
     ("1:30 h", ["1 h 30 min"]),
     ("x = 2:05 min + 3 s", ["x = 2 min 05 s + 3 s"]),
@@ -132,8 +133,16 @@ def test_whatever_is_printed_as_a_unit_can_be_typed_behind_a_number():
     every = "km/h", "J", "1/s", "1/(m·s)", "kg·m²", "m^(1/3)", "J/(kg·K)", "°C", "N m", "J/(km/h)", "rad", "min", "in"
     found = {quotient(read(a), read(b), n).text for a, b in product(every, repeat=2) for n in (1, 2)} - {""}
     assert len(found) > 250
+    found |= {read(text).text for text in ("N^(1/2)*°C", "m^(1/2) s/h", "N*m/(s/h)", "kg m**2/(s/h)**2")}
+    assert {"N^(1/2)·°C", "m^(1/2)·s/h", "N·m/(s/h)"} < found
     assert [text for text in found if run(f"5 {text}") != [f"5 {text}"]] == []
     assert [text for text in found if run(f"x = 5 {text}; [2*x, 3*x] to {text}")[0] != f"[10, 15] {text}"] == []
+
+
+def test_a_unit_of_thousands_of_brackets_is_refused():
+    for text in ("m/(" * 3000 + "s" + ")" * 3000, "m/(" * 3000):
+        with pytest.raises(AgradError, match="is not a unit"):
+            read(text)
 
 
 def test_there_are_60_errors():
