@@ -784,9 +784,11 @@ class _Generator(Nodes):
     def _on_for(self, node: ast.For) -> list[Any]:
         function = getattr(node.iterable, "function", None)
         loop = Loop(node.target.id, node.body, not self.top) if isinstance(node.target, ast.Name) else None
-        given, span = self.temporary(), node.span
-        values = self.do("iterate", loop, [self.name(given, span)], node.iterable.span)
+        given, span, made = self.expr(node.iterable), node.span, list[Any]()
         is_counted = loop is not None and isinstance(function, ast.Name) and function.id == "range"
+        if is_counted:  # of anything else, a name would keep the memory
+            made, given = [self.assign(kept := self.temporary(), given, node.iterable.span)], self.name(kept, span)
+        values = self.do("iterate", loop, [given], node.iterable.span)
         target = loop.counter if loop is not None and is_counted else self.temporary()
 
         def looped() -> Any:
@@ -795,9 +797,8 @@ class _Generator(Nodes):
             name = self.name(target, node.target.span, STORE)
             return self.at(py.For(name, values, body, []), node.iterable.span)  # where it goes on, on each Python
 
-        of_numbers = self.kind(self.name(given, span), py.Is(), ".range", span)
-        made = self.twice(node, node.body, looped, [of_numbers]) if is_counted else [looped()]
-        return [self.assign(given, self.expr(node.iterable), node.iterable.span), *made]
+        of_numbers = [self.kind(given, py.Is(), ".range", span)]
+        return [*made, *(self.twice(node, node.body, looped, of_numbers) if is_counted else [looped()])]
 
     def _on_while(self, node: ast.While) -> list[Any]:
         def looped() -> Any:

@@ -1,5 +1,7 @@
 """Trees as code objects of Python: what a text can reach, what names mean, and how deeply code may be nested."""
 
+import tracemalloc
+
 import pytest
 
 from agrad.engine.errors import AgradError
@@ -119,3 +121,13 @@ def test_a_loop_of_arithmetic_gives_the_same_for_numbers_as_for_any_values():
             assert given[0] == given[1] and (other != text or not turns), given
     assert found("x = 1\nfor sqrt in range(2): x = x + sqrt(4)")[0][0][0] == "the number 0 cannot be called"
     assert found("x = 1\nfor i in range(3): x = x + i % 2 + 7 // 2") == ([], "11.0")
+
+
+def test_what_a_loop_went_through_takes_no_memory_after_it():
+    loop = "    for r in ones(4, 100000): s = s + 1\n"
+    said("ones(4)")
+    tracemalloc.start()
+    said(f"def f():\n    s = 0\n{loop * 5}    return s\nf()")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * 4 * 100000 * 8
