@@ -656,13 +656,15 @@ def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
         derivative = f"grad({y}, {x})" if is_array else f"(d{order}/d{x}{order} {y})"
         end = span.start + found.end()
         if (call := _call(Span(span.source, end, end))) and isinstance(known, Mapping):
-            parameters = getattr(getattr(known[y], "definition", None), "parameters", ())
+            definition = getattr(known[y], "definition", None)
+            parameters = getattr(definition, "parameters", ())
             if len(parameters) > 1:  # df/dx(2, 3)
                 ways = [parameters.index(one) for one in (parameters if x not in parameters else (x,))]
                 opened, closed = "grad(" * int(order or 1), [f", {place})" * int(order or 1) for place in ways]
                 return edits(Span(span.source, span.start, end), *[f"{opened}{y}{one}" for one in closed])
             whole = Span(span.source, span.start, end + len(call))
-            if parameters and x not in parameters and x in known:  # f(t) = x*t; df/dx(3)
+            is_read = definition is not None and x in [one.id for one in ast.loads(definition.tree, True)]
+            if is_read and x not in parameters:  # f(t) = x*t; df/dx(3)
                 return edits(whole, f"(d{order}/d{x}{order} {y}{call.strip()})")
             if not callable(known[y]):
                 there = f"forward {y} with {x}={call.strip()[1:-1]}"
