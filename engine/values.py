@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from mmap import mmap
 from struct import Struct
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -364,7 +365,10 @@ def require_room(size: int) -> None:
 
     For what a library does not ask for as it should: OpenBLAS ends the process where it finds none, and LAPACK prints.
     """
-    np.empty(size, dtype="u1")
+    try:  # of the system, as those ask: an array may take what was freed before
+        mmap(-1, max(size, 1)).close()
+    except OSError as error:
+        raise MemoryError from error
 
 
 def settle(value: Any) -> Value:

@@ -213,7 +213,7 @@ def test_there_is_room_for_the_work_of_lapack_or_the_limit_is_told(call, monkeyp
     given = {"ag": ag, "a": np.eye(70) + 1.0}
     eval(call, given)  # what it imports is there
     with monkeypatch.context() as changed:
-        changed.setattr(values.np, "empty", Mock(side_effect=MemoryError))
+        changed.setattr(values, "mmap", Mock(side_effect=OSError))
         refuses(lambda: eval(call, given), "not enough memory", kind="limit")
 
 
