@@ -121,12 +121,13 @@ Sequence.register(Range)
 class Map(metaclass=StandIn):
     """A map: Python's own where its function is a script's, or takes no time; else each value passes code of Python."""
 
-    __slots__ = ("held", "last", "values")
+    __slots__ = ("before", "held", "last", "values")
     __module__, __qualname__ = "builtins", "map"
     real = map
     values: Iterator[Any]
-    last: Any  # the last value that has a length
-    held: int  # the entries of those that are still there
+    last: Any  # the last value, if it has a length: a loop has it until the next one comes
+    before: Any  # the one before it
+    held: int  # the entries of those before that are still there
 
     def __new__(cls, *given: Any, **options: Any) -> Any:
         """A map of Python, or one of these."""
@@ -135,7 +136,7 @@ class Map(metaclass=StandIn):
         if is_ours or any(function is one for one in _QUICK):
             return values
         made = object.__new__(cls)
-        made.values, made.last, made.held = values, None, 0
+        made.values, made.last, made.before, made.held = values, None, None, 0
         return made
 
     def __iter__(self) -> Any:
@@ -146,10 +147,10 @@ class Map(metaclass=StandIn):
     def __next__(self) -> Any:
         modules.look()
         found = next(self.values)
-        if self.last is not None and sys.getrefcount(self.last) > 2:
-            self.held += len(self.last)
+        if self.before is not None and sys.getrefcount(self.before) > 2:
+            self.held += len(self.before)
             afford(self.held, "these values")
-        self.last = found if type(found) in _LISTED else None
+        self.before, self.last = self.last, found if type(found) in _LISTED else None
         return found
 
 

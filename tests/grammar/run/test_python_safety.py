@@ -227,6 +227,7 @@ def test_what_a_map_makes_is_counted_as_long_as_it_is_there():
     session = Session()
     session.run('limit memory="20 MB"')
     session.run("import torch\nn = sum(map(len, map(list, [range(10**5)]*100)))\nassert n == 10**7")
+    session.run("for xs in map(list, [range(10**5)]*100): n -= len(xs)\nassert n == 0")  # of which the loop has one
     for made in ("map(list, rows)", "map(set, rows)", "map(sorted, rows)", "map(tuple, map(list, rows))"):
         with pytest.raises(AgradError, match="memory"):
             session.run(f"rows = [range(10**5)]*100\nx = list({made})")
