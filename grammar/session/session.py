@@ -111,18 +111,26 @@ _COMMA = re.compile(r"(?<![\w.])(?<!\d,)(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}\.\
 _IN_BRACKETS = re.compile(r"round\(|(?<![\w.,])[1-9]\d{0,2},\d{3}\.\d+(?![\w.,])")  # where other commas are usual
 
 
-def _note_comma(value: Any, whole: Span, emit: Emit) -> None:
+def _takes_two(function: Any) -> bool:
+    """Whether a function needs two values, so that a call with two is meant so."""
+    definition, signature = getattr(function, "definition", None), getattr(function, "signature", None)
+    if definition is not None:
+        return len(definition.parameters) - len(definition.defaulted) > 1
+    return signature is not None and len(signature.operands) > 1
+
+
+def _note_comma(value: Any, whole: Span, names: Mapping[str, Any], emit: Emit) -> None:
     """Note `1,5+1`, `1.000,50` and `1,000.50`: two values that might mean a number with a decimal comma, or thousands.
 
-    `whole`: the statement whose value it is.
+    `whole`: the statement whose value it is; `names`: those that have values.
     """
     spans = [value.span] if isinstance(value, ast.Tuple) else []
     for node in ast.nodes(value) if _IN_BRACKETS.search(whole.text) else ():
         match node:
             case ast.Call(ast.Name("round"), (ast.Number(span=x), ast.Number(span=y))) if x.text.isdecimal():
                 spans.append(Span(x.source, x.start, y.end))  # a whole number, which there is nothing to round of
-            case ast.Call(ast.Name(name), (_, _)) if name in FUNCTIONS and len(FUNCTIONS[name].signature.operands) > 1:
-                pass  # `atan2(1,234.5)`, which needs both
+            case ast.Call(ast.Name(name), (_, _)) if _takes_two(names.get(name, FUNCTIONS.get(name))):
+                pass  # `atan2(1,234.5)`
             case ast.Call(_, entries) | ast.List(entries):
                 between = [Span(x.span.source, x.span.start, y.span.end) for x, y in pairwise(entries)]
                 spans += [span for span in between if _IN_BRACKETS.fullmatch(span.text)]
@@ -229,7 +237,7 @@ class Session:
                 for statement in statements:
                     heard.begin(statement.span)
                     given = statement.body[-1] if isinstance(statement, ast.Define) else statement
-                    _note_comma(getattr(given, "value", None), statement.span, heard)
+                    _note_comma(getattr(given, "value", None), statement.span, self.names, heard)
                     try:
                         self._run_statement(statement, heard)
                     except AgradError as problem:
@@ -294,7 +302,7 @@ class Session:
         """
         expression = self._read(parse_expression, Source("expression", text))
         _note_sign(text, emit)
-        _note_comma(expression, expression.span, emit)
+        _note_comma(expression, expression.span, self.names, emit)
         code = self.machine.expression(expression)
 
         def run() -> Any:

@@ -41,7 +41,7 @@ NOTED = [
 ]
 SILENT = (
     "d/dx x^2 ; d/dw (w*v) ; y = 9; d/dx (x*y) ; x,1, 5 ; sum(a*x for a in 1..3) ; f(y) = y*x ; n = v.item(); d/dw (w*n) ;"
-    "round(2.567,2) ; round(2567, 2) ; round(3.142,2) ; [1,2.5] ; log(1, 234.5) ; atan2(1,234.5) ; hypot(3,400.5) ; assert x ~= 3 ; sin(pi/6) ~= 0.5 ; x ~= y +- 1 ; z = 5; d/dx (x*z)"
+    "round(2.567,2) ; round(2567, 2) ; round(3.142,2) ; [1,2.5] ; log(1, 234.5) ; atan2(1,234.5) ; hypot(3,400.5) ; g(u, v) = u + v; g(1,234.5) ; assert x ~= 3 ; sin(pi/6) ~= 0.5 ; x ~= y +- 1 ; z = 5; d/dx (x*z)"
 )
 
 
