@@ -39,6 +39,7 @@ class Finder:
         if name == {name!r}:
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell in the background takes away
 sys.meta_path.insert(0, Finder)
 sys.argv = ["agrad", *{words!r}]
 import agrad.cli.__main__
