@@ -30,6 +30,7 @@ class StateDict(Entries):
         """As PyTorch prints it."""
         return repr(self._ordered())
 
+    # PyTorch has an OrderedDict, as what these give is printed.
     keys: Any = lambda self: self._ordered().keys()
     values: Any = lambda self: self._ordered().values()
     items: Any = lambda self: self._ordered().items()

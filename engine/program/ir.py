@@ -366,7 +366,7 @@ def simplify(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool 
             made = new.made_by(operands[0])
             return made[1][0] if made is not None and made[0].op is op else None
         return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None
-    for identity in op.identities if min(operands) < 0 else ():
+    for identity in op.identities if op.identities and min(operands) < 0 else ():
         place = op.signature.operands.index(identity.operand)
         number, other = new.number(operands[place]), operands[1 - place]
         if number is None or frozen(number) != frozen(identity.number):

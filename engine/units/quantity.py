@@ -205,7 +205,7 @@ def checked(nodes: Iterable[Node], kept: Iterable[Node]) -> None:
         if turns and listener is not None and any(type(x) is float and abs(x) in (pi, 2 * pi) for x in node.inputs):
             message = f"{turns[0]} is of angles, of which a turn has 2*pi: {node.spell()} counts these twice"
             labels = [Label(node.origin)] if node.origin is not None else []
-            listener(Note(message, labels=labels, fixes=[Hint("P/n   without 2*pi is a torque")]))
+            listener(Note(message, labels=labels, fixes=[Hint("leave out 2*pi: a turn is an angle already")]))
     for node in kept:
         if node.op is not None and node.unit is None and work.is_known(work.known[node]):
             node.unit = work.unit(node)

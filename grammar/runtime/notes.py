@@ -29,8 +29,8 @@ from agrad.grammar.values.lists import parts_of
 from agrad.lazy import pattern
 
 READERS = frozenset({"float", "item", "tolist"})  # what gives plain numbers
-# Statements in which a plain number is not computed with.
 _FACTOR = pattern(r" ?\* ?([^\W\d]\w*)(?![\w(\[.])")
+# Statements in which a plain number is not computed with.
 _ASKING = r"\s*(print|if|elif|while|assert)\b"
 
 

@@ -118,6 +118,7 @@ def test_solvers_tell_of_places_in_their_units(text, told):
 @each("text, is_told", [
     ("n = 3000 rpm; P = 5 kW; P/(2*pi*n)", True),
     ("w = 2*pi*(50 rev/s)", True),
+    ("n = 3000 rpm; pi*n/30", True),
     ("n = 3000 rpm; P = 5 kW; P/n", False),
     ("f = 50 Hz; 2*pi*f", False),
     ("n = 3000 rpm; 3*n*(2 s)", False),
